@@ -1,0 +1,45 @@
+# Everything runs in .venv under the exact versions of constraints.txt. `make` alone lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all check format lint types bench clean
+
+help: ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+install: $(STAMP) ## Make .venv and install vmask with its tools
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[hub]" --group dev
+	touch $(STAMP)
+
+demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/report.html (4 minutes)
+	$(BIN)/vmask demo --out demo
+
+test: $(STAMP) ## Run the tests that need no download and no minutes
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(STAMP) ## Run every test, those that download or take minutes too
+	$(BIN)/python -m pytest -n 2
+
+check: $(STAMP) format lint types test ## Format, lint, types and tests
+
+format: $(STAMP) ## Check the format
+	$(BIN)/ruff format --check .
+
+lint: $(STAMP) ## Lint
+	$(BIN)/ruff check .
+
+types: $(STAMP) ## Check the types
+	$(BIN)/mypy
+
+bench: $(STAMP) ## Measure training speed as ratios, write benchmarks/results/training.json
+	$(BIN)/python benchmarks/bench_training.py
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

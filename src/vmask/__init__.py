@@ -1,0 +1,33 @@
+"""Text classifiers that show which words they use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+    from vmask.data.datasets import load_dataset
+    from vmask.explain.contract import Explanation
+
+__all__ = ["Explanation", "TextClassifier", "__version__", "load_dataset"]
+
+# torch and scikit-learn take seconds to import; `vmask --help` and `import vmask` should not.
+_LAZY = {
+    "Explanation": "vmask.explain.contract",
+    "TextClassifier": "vmask.classifier",
+    "load_dataset": "vmask.data.datasets",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        from importlib import import_module
+
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'vmask' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

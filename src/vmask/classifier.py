@@ -1,0 +1,233 @@
+"""TextClassifier: the scikit-learn-shaped front door."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from vmask.errors import ConfigError, did_you_mean
+from vmask.explain import EXPLAINERS
+from vmask.explain.contract import Explanation
+from vmask.fitting import check_texts, prepare_data, train_plan
+from vmask.plan import Plan, make_plan
+from vmask.predictor import WordImportance, WordPredictor
+from vmask.training.progress import Silence, TrainingBar
+
+NESTED = ("mask__", "model__")
+
+
+class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A text classifier that shows which words it uses.
+
+    Every argument is kept as it is given and checked in `fit`. None means the default of the method, see
+    `vmask.config.DataConfig` and `TrainConfig` for what each option does. Options of the mask and the model are nested:
+    `mask__pi=0.3`, `model__filters=200`.
+
+    Args:
+        model: `cnn` or `lstm`, see `vmask ls models`.
+        mask: the training method, see `vmask ls masks`.
+        preset: `paper_code` sets what the paper's released code does, quirks included.
+        embeddings: word vectors.
+        train_embeddings: tune the word vectors too.
+        vocabulary: which words are known.
+        vector_words: at most this many words that only the vectors know.
+        min_count: drop words seen fewer times in training.
+        max_words: cut texts after this many words.
+        cleaning: how texts become words.
+        epochs: passes over the training set, at most.
+        batch_size: texts in a step.
+        learning_rate: step size of Adam.
+        weight_decay: L2 penalty.
+        clip: largest norm of the gradient.
+        clip_scope: what is clipped.
+        beta: weight of the mask penalty at the start.
+        beta_end: weight of the mask penalty at the end.
+        beta_schedule: how beta moves.
+        beta_cycles: number of cycles of the cyclic schedule.
+        patience: stop after this many epochs without a better dev score.
+        select: dev score that picks the best epoch.
+        class_weight: `balanced` weighs rare classes up.
+        pad_to_max: pad every text to the full length.
+        seed: seed of everything random.
+        dev_fraction: share of the texts held out to pick the best epoch, where `fit` is given no dev set.
+        device: `auto`, `cpu`, `cuda` or `mps`.
+        verbose: show a progress bar.
+        **options: nested options of the mask and the model.
+
+    Attributes:
+        classes_: the labels, as they were given.
+        history_: a row for every epoch.
+        best_epoch_: the epoch whose weights were kept.
+        predictor_: the trained model with its words.
+
+    Example:
+        >>> texts = ["a fine film", "a dull film", "fine acting", "dull acting"] * 8
+        >>> classifier = TextClassifier(embeddings="random", epochs=10, model__filters=8)
+        >>> classifier.fit(texts, ["good", "bad"] * 16).predict(["so fine", "so dull"]).tolist()
+        ['good', 'bad']
+    """
+
+    def __init__(
+        self,
+        model: str = "cnn",
+        mask: str = "vmask",
+        *,
+        preset: Literal["paper_code"] | None = None,
+        embeddings: str | None = None,
+        train_embeddings: bool | None = None,
+        vocabulary: Literal["vectors", "train", "paper"] | None = None,
+        vector_words: int | None = None,
+        min_count: int | None = None,
+        max_words: int | None = None,
+        cleaning: Literal["paper", "gentle"] | None = None,
+        epochs: int | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        clip: float | None = None,
+        clip_scope: Literal["all", "head"] | None = None,
+        beta: float | None = None,
+        beta_end: float | None = None,
+        beta_schedule: Literal["linear", "constant", "cyclic", "steps"] | None = None,
+        beta_cycles: int | None = None,
+        patience: int | None = None,
+        select: Literal["accuracy", "macro_f1"] | None = None,
+        class_weight: Literal["balanced"] | None = None,
+        pad_to_max: bool | None = None,
+        seed: int | None = None,
+        dev_fraction: float = 0.1,
+        device: str = "auto",
+        verbose: bool = False,
+        **options: Any,
+    ) -> None:
+        for key in options:
+            if not key.startswith(NESTED):
+                raise TypeError(
+                    f"TextClassifier has no argument {key!r}.{did_you_mean(key, self._get_param_names())} "
+                    "Options of the mask and the model are written mask__… and model__…."
+                )
+        given = {**locals(), **options}
+        for name in (*self._get_param_names(), *options):
+            setattr(self, name, given[name])
+        self._nested = tuple(options)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All arguments with their values, nested options included."""
+        return {name: getattr(self, name) for name in (*self._get_param_names(), *self._nested)}
+
+    def set_params(self, **params: Any) -> TextClassifier:
+        """Set arguments by name, nested options included."""
+        for name, value in params.items():
+            if name.startswith(NESTED):
+                self._nested = tuple(dict.fromkeys((*self._nested, name)))
+            elif name not in self._get_param_names():
+                raise ValueError(
+                    f"TextClassifier has no argument {name!r}.{did_you_mean(name, self._get_param_names())}"
+                )
+            setattr(self, name, value)
+        return self
+
+    def fit(
+        self,
+        X: Sequence[str],  # noqa: N803 - scikit-learn's name
+        y: Sequence[Any],
+        *,
+        dev: tuple[Sequence[str], Sequence[Any]] | None = None,
+        vocabulary_texts: Iterable[str] | None = None,
+        checkpoint: str | Path | None = None,
+        resume: bool = False,
+        progress: Silence | None = None,
+    ) -> TextClassifier:
+        """Train on texts and their labels.
+
+        Args:
+            X: texts.
+            y: labels, strings or numbers.
+            dev: texts and labels that pick the best epoch; by default `dev_fraction` of X is held out.
+            vocabulary_texts: further texts whose words are counted with `vocabulary="paper"`.
+            checkpoint: folder for a checkpoint after every epoch.
+            resume: continue from the checkpoint where there is one.
+            progress: what to show; by default a bar with `verbose`.
+        """
+        plan = self.plan()
+        data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
+        shown = progress or (TrainingBar(f"{self.model}-{self.mask}") if self.verbose else None)
+        self.predictor_, trained = train_plan(
+            plan, data, self.device, None if checkpoint is None else Path(checkpoint), resume, shown
+        )
+        self.history_, self.best_epoch_ = trained.history, trained.best_epoch
+        self.plan_, self.data_ = plan, data.summary()
+        self.classes_ = np.array(data.labels)
+        return self
+
+    def plan(self) -> Plan:
+        """The options with the method's defaults filled in, checked.
+
+        Raises:
+            ConfigError: for an option that cannot work.
+        """
+        if not 0 < self.dev_fraction < 1:
+            raise ConfigError(f"dev_fraction is {self.dev_fraction}; it must be between 0 and 1.")
+        return make_plan(**self.get_params())
+
+    def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:  # noqa: N803
+        """(N, C) probabilities, columns in the order of `classes_`."""
+        predictor = self._predictor()
+        return predictor.predict_docs(predictor.prepare(check_texts(X)))
+
+    def predict(self, X: Sequence[str]) -> NDArray[Any]:  # noqa: N803
+        """(N,) labels, of the kind that `fit` was given."""
+        best = self.predict_proba(X).argmax(1)
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def explain(self, X: str | Sequence[str], method: str = "mask") -> list[Explanation]:  # noqa: N803
+        """Which words of the texts matter. One text may be given as it is."""
+        predictor = self._predictor()
+        explainer = EXPLAINERS.get(method)()
+        docs = predictor.prepare([X] if isinstance(X, str) else check_texts(X))
+        return list(explainer.explain(predictor, docs))
+
+    def word_importance(self, top: int | None = None, min_count: int = 1) -> list[WordImportance]:
+        """Words by global importance `E[R]`, highest first, of those seen at least `min_count` times in training."""
+        return self._predictor().word_importance(min_count)[:top]
+
+    def save(self, path: str | Path, overwrite: bool = False) -> Path:
+        """Write a model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`."""
+        from vmask.persistence import save_classifier
+
+        return save_classifier(self, Path(path), overwrite)
+
+    @classmethod
+    def load(cls, path: str | Path, device: str = "auto") -> TextClassifier:
+        """Read a model folder."""
+        from vmask.persistence import load_classifier
+
+        return load_classifier(Path(path), device)
+
+    def _predictor(self) -> WordPredictor:
+        check_is_fitted(self, "predictor_")
+        predictor: WordPredictor = self.predictor_
+        return predictor
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that the input is text."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """Names of the explicit arguments, in the order of the signature."""
+        signature = inspect.signature(cls.__init__)
+        return [
+            p.name for p in signature.parameters.values() if p.name != "self" and p.kind is not p.VAR_KEYWORD
+        ]

@@ -1,0 +1,74 @@
+"""Score a model on a dataset's split or on a file of labelled texts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_json
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="DIR", help="a model folder")
+    parser.add_argument(
+        "data", metavar="DATA", help="a dataset, a folder of splits, or a single file (scored whole)"
+    )
+    parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
+    add_columns(parser, "as in training")
+    add_data_dir(parser)
+    add_device(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict and compare."""
+    import numpy as np
+
+    from vmask.classifier import TextClassifier
+    from vmask.cli.show import print_json, say, say_result
+    from vmask.data.datasets import load_dataset, load_table
+    from vmask.errors import DataError, UnknownName
+    from vmask.metrics.prediction import accuracy, macro_f1
+
+    classifier = TextClassifier.load(args.model, args.device)
+    about = classifier.about_
+    if Path(args.data).is_file():
+        if args.split:
+            raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
+        name, split = (
+            args.data,
+            load_table(
+                args.data, text=args.text or about.get("text"), label=args.label or about.get("label")
+            ),
+        )
+    else:
+        dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
+        wanted = args.split or "test"
+        if wanted not in dataset.splits:
+            raise UnknownName("split", wanted, dataset.splits)
+        name, split = f"{dataset.name} {wanted}", dataset.splits[wanted]
+        for note in dataset.notes:
+            say(args, note)
+    code = {str(label): number for number, label in enumerate(classifier.classes_)}
+    if unseen := sorted({label for label in split.labels if label not in code}):
+        raise DataError(
+            f"{name} has labels that the model was not trained on: {', '.join(unseen[:5])}. "
+            f"It knows: {', '.join(code)}. Check --label, or drop those rows."
+        )
+    true = np.array([code[label] for label in split.labels], dtype=np.int64)
+    predicted = classifier.predict_proba(split.texts).argmax(1).astype(np.int64)
+    result = {
+        "accuracy": accuracy(true, predicted),
+        "macro_f1": macro_f1(true, predicted),
+        "n": len(true),
+        "data": name,
+    }
+    if args.json:
+        print_json(result)
+    else:
+        say_result(
+            f"accuracy {result['accuracy']:.4f}  macro F1 {result['macro_f1']:.4f}  n {len(true):,}  ({name})"
+        )
+    return 0

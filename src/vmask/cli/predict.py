@@ -1,0 +1,56 @@
+"""Predict the label of every text of a file or of standard input, one line out for every line in."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from vmask.cli.options import add_device, add_json
+
+CHUNK = 512
+"""Texts that are held in memory at a time."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="DIR", help="a model folder")
+    parser.add_argument(
+        "input", metavar="FILE", help="a text a line, a CSV/TSV/JSONL/Parquet column, or - for stdin"
+    )
+    parser.add_argument("--text", metavar="COLUMN", help="column with the texts [as in training]")
+    add_device(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, predict and print in chunks."""
+    from vmask.classifier import TextClassifier
+    from vmask.cli.show import print_json, say_result
+
+    classifier = TextClassifier.load(args.model, args.device)
+    labels = [str(label) for label in classifier.classes_]
+    for texts in chunks(read_texts(args.input, args.text, classifier.about_.get("text"))):
+        for text, row in zip(texts, classifier.predict_proba(texts).tolist(), strict=True):
+            best = max(range(len(row)), key=row.__getitem__)
+            if args.json:
+                print_json({"label": labels[best], "probabilities": dict(zip(labels, row, strict=True))})
+            else:
+                say_result(f"{labels[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
+    return 0
+
+
+def read_texts(source: str, column: str | None, trained_on: str | None) -> Iterator[str]:
+    """The texts of a file, or of standard input where `source` is `-`."""
+    import sys
+
+    from vmask.data.readers import iter_texts
+
+    return iter_texts(sys.stdin.buffer if source == "-" else source, column, trained_on)
+
+
+def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
+    """The texts in lists of at most `size`."""
+    rest = iter(texts)
+    while chunk := list(islice(rest, size)):
+        yield chunk

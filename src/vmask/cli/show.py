@@ -1,0 +1,33 @@
+"""Printing: results on standard output, talk on standard error."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from vmask.cli.main import is_main_process
+
+
+def say(args: argparse.Namespace, message: str) -> None:
+    """A line of talk, unless --quiet."""
+    if not args.quiet and is_main_process():
+        print(message, file=sys.stderr)  # noqa: T201
+
+
+def say_result(message: str) -> None:
+    """A line of the result."""
+    print(message)  # noqa: T201
+
+
+def print_json(value: Any) -> None:
+    """One line of JSON."""
+    print(json.dumps(value, ensure_ascii=False), flush=True)  # noqa: T201
+
+
+def print_rich(thing: Any) -> None:
+    """A table or a coloured text; plain where the output is no terminal."""
+    from rich.console import Console
+
+    Console().print(thing, highlight=False)

@@ -1,0 +1,148 @@
+"""Train a classifier on a dataset or a file of your own, and save it as a model folder."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vmask.cli.main import is_main_process
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, given
+from vmask.config import DataConfig, TrainConfig
+from vmask.masks import MASKS
+from vmask.models import MODELS
+
+NESTED = (("model", MODELS, "cnn"), ("mask", MASKS, "vmask"))
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments; those of the chosen mask and model join when they are asked for."""
+    parser.add_argument(
+        "data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, or a folder of splits"
+    )
+    parser.add_argument("--model", default="cnn", metavar="NAME", help=f"{', '.join(MODELS.names())} [cnn]")
+    parser.add_argument("--mask", default="vmask", metavar="NAME", help=f"{', '.join(MASKS.names())} [vmask]")
+    parser.add_argument(
+        "--preset", metavar="NAME", help="paper_code: as the paper's released code, quirks included"
+    )
+    parser.add_argument("--out", metavar="DIR", help="model folder [runs/DATA-MODEL-MASK-sSEED]")
+    parser.add_argument("--resume", action="store_true", help="continue a training that was cut off")
+    parser.add_argument("--overwrite", action="store_true", help="replace the model folder if it exists")
+    add_columns(parser, "guessed")
+    add_data_dir(parser)
+    add_device(parser)
+    add_json(parser)
+    add_fields(parser, "words and vectors", DataConfig)
+    add_fields(parser, "training (defaults of the method where it has its own)", TrainConfig)
+    _add_nested(parser, words)
+
+
+def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Add `--mask.…` and `--model.…` of the chosen methods, where the command line has such an option or asks for help."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for part, _, default in NESTED:
+        first.add_argument(f"--{part}", default=default)
+    chosen, rest = first.parse_known_args(words)
+    for part, registry, _ in NESTED:
+        name = getattr(chosen, part)
+        asked = any(word.startswith(f"--{part}.") for word in rest)
+        named_with_help = f"--{part}" in words and ("--help" in words or "-h" in words)
+        if asked or named_with_help:
+            add_fields(parser, f"{part} {name}", registry.get(name).Options, f"{part}.", f"{part}__")
+        else:
+            parser.add_argument_group(
+                f"{part} options",
+                f"--{part}.NAME VALUE; `vmask train --{part} {name} --help` lists those of {name}",
+            )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, score on the test split, save."""
+    from vmask.cli.show import print_json, say
+    from vmask.persistence import CHECKPOINT, CONFIG, check_free
+
+    MODELS.get(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
+    out = Path(
+        args.out or f"runs/{Path(args.data).stem}-{args.model}-{args.mask}-s{getattr(args, 'seed', 0)}"
+    )
+    check_free(out, args.overwrite, args.resume)
+    if args.overwrite and not args.resume and is_main_process():
+        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+
+    from vmask.classifier import TextClassifier
+    from vmask.data.datasets import load_dataset
+    from vmask.training.progress import TrainingBar
+
+    dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
+    say(
+        args,
+        f"{dataset.name}: " + ", ".join(f"{name} {len(split):,}" for name, split in dataset.splits.items()),
+    )
+    for note in dataset.notes:
+        say(args, note)
+    options = {**dataset.defaults, **given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))}
+    classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
+    train, dev = dataset.splits["train"], dataset.splits["dev"]
+    quiet = args.quiet or not is_main_process()
+    everything = [text for split in dataset.splits.values() for text in split.texts]
+    whole = dataset.card is not None and dataset.card.vocabulary_over == "all"
+    started = time.perf_counter()
+    classifier.fit(
+        train.texts,
+        train.labels,
+        dev=(dev.texts, dev.labels),
+        vocabulary_texts=everything if whole and classifier.plan().data.vocabulary == "paper" else None,
+        checkpoint=out / CHECKPOINT,
+        resume=args.resume,
+        progress=None if quiet else TrainingBar(f"{args.model}-{args.mask}"),
+    )
+    if not is_main_process():
+        return 0
+    result = _finish(classifier, dataset, time.perf_counter() - started)
+    classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
+    shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    if args.json:
+        print_json({"model": str(out), **result})
+    else:
+        _summarise(args, classifier, result, out)
+    return 0
+
+
+def _finish(classifier: Any, dataset: Any, seconds: float) -> dict[str, Any]:
+    """Score the test split and note on the model where its data came from."""
+    test = dataset.splits.get("test")
+    result: dict[str, Any] = {
+        "dataset": dataset.name,
+        "dev_accuracy": classifier.history_[classifier.best_epoch_ - 1]["dev_accuracy"],
+        "best_epoch": classifier.best_epoch_,
+        "epochs": len(classifier.history_),
+        "seconds": round(seconds, 1),
+    }
+    if test is not None and len(test):
+        result |= {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
+    classifier.about_ = {
+        **result,
+        "text": dataset.text,
+        "label": dataset.label,
+        "dataset_fingerprint": dataset.fingerprint,
+        "notes": list(dataset.notes),
+    }
+    return result
+
+
+def _summarise(args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path) -> None:
+    from vmask.cli.show import say_result
+
+    line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
+    if "test_accuracy" in result:
+        line += f", test accuracy {result['test_accuracy']:.4f} (n {result['test_n']:,})"
+    say_result(line)
+    if classifier.predictor_.model.mask.ranks:
+        words = classifier.word_importance(12, min_count=3)
+        say_result("words it uses most: " + ", ".join(word.word for word in words))
+    say_result(f"saved to {out}")
+    if not args.quiet:
+        say_result(f'next: vmask explain {out} "some text"   or   vmask words {out}')

@@ -1,0 +1,184 @@
+"""Options, declared once: the constructor, the CLI, saved JSON and the docs all read these dataclasses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field
+from typing import Any, Literal, TypeVar
+
+from vmask.errors import ConfigError, did_you_mean
+
+O = TypeVar("O")  # noqa: E741 - an options dataclass
+
+
+def option(default: Any, help: str) -> Any:
+    """A dataclass field with a default and its line of help."""
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """How texts become words, and words become vectors."""
+
+    embeddings: str = option(
+        "word2vec-26k",
+        "word vectors: `word2vec-26k` (fetched once), `random`, or files (.bin .txt .vec .npy); a comma joins several",
+    )
+    train_embeddings: bool | None = option(
+        None, "tune the word vectors too; by default only random ones are tuned"
+    )
+    vocabulary: Literal["vectors", "train", "paper"] = option(
+        "vectors",
+        "which words are known: those of training and of the vectors, of training alone, or as the paper counts them",
+    )
+    vector_words: int = option(50_000, "at most this many words that only the vectors know")
+    min_count: int | None = option(
+        None, "drop words seen fewer times in training; by default the dataset card's rule, else 1"
+    )
+    max_words: int | None = option(
+        None, "cut texts after this many words; by default the dataset card's length, else 256"
+    )
+    cleaning: Literal["paper", "gentle"] | None = option(
+        None,
+        "`paper` (ASCII, as the paper's) or `gentle` (every script); by default the dataset card's, else gentle",
+    )
+
+    def __post_init__(self) -> None:
+        check_positive(self, "vector_words", minimum=0)
+        check_positive(self, "min_count", "max_words")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """How a classifier and its mask are trained. Masks and models override the defaults by their `recipe`."""
+
+    epochs: int = option(20, "passes over the training set, at most")
+    batch_size: int = option(50, "texts in a step, over all processes")
+    learning_rate: float = option(1e-3, "step size of Adam")
+    weight_decay: float = option(0.0, "L2 penalty in the gradient (the `l2` method)")
+    clip: float = option(5.0, "largest norm of the gradient")
+    clip_scope: Literal["all", "head"] = option(
+        "all", "what is clipped; `head`: the last layer alone, as released"
+    )
+    beta: float = option(0.0, "weight of the mask penalty at the start (beta, eq. 9 of the paper)")
+    beta_end: float | None = option(None, "weight of the mask penalty at the end; by default as at the start")
+    beta_schedule: Literal["linear", "constant", "cyclic", "steps"] = option(
+        "linear",
+        "how beta moves from start to end: straight, not at all, in sawteeth, in ten steps as released",
+    )
+    beta_cycles: int = option(4, "number of sawteeth of the cyclic schedule")
+    patience: int = option(10, "stop after this many epochs without a better dev score; 0 never stops")
+    select: Literal["accuracy", "macro_f1"] = option("accuracy", "dev score that picks the best epoch")
+    class_weight: Literal["balanced"] | None = option(None, "`balanced` weighs rare classes up in the loss")
+    pad_to_max: bool = option(
+        False, "pad every text to the full length instead of its batch's (slow, as released)"
+    )
+    seed: int = option(0, "seed of everything random")
+
+    def __post_init__(self) -> None:
+        check_positive(self, "epochs", "batch_size", "learning_rate", "clip", "beta_cycles")
+        check_positive(self, "weight_decay", "beta", "patience", "beta_end", "seed", minimum=0)
+
+
+def check_positive(options: Any, *names: str, minimum: float | None = None) -> None:
+    """Raise ConfigError where a number is too small: below `minimum`, or not above 0 where that is None."""
+    for name in names:
+        value = getattr(options, name)
+        if value is not None and (value <= 0 if minimum is None else value < minimum):
+            wanted = "above 0" if minimum is None else f"at least {minimum:g}"
+            raise ConfigError(f"{name} is {value}; it must be {wanted}.")
+
+
+def check_choices(options: Any) -> None:
+    """Raise ConfigError where a `Literal` field has a value that is not one of its choices."""
+    for f in dataclasses.fields(options):
+        choices = choices_of(type(options), f.name)
+        value = getattr(options, f.name)
+        if choices and value is not None and value not in choices:
+            near = did_you_mean(str(value), [str(c) for c in choices])
+            raise ConfigError(
+                f"{f.name} is {value!r}.{near} Choose one of: {', '.join(str(c) for c in choices)}."
+            )
+
+
+def choices_of(cls: type, name: str) -> tuple[Any, ...]:
+    """The values of a `Literal` field, or () for other fields."""
+    for part in _parts(cls, name):
+        if typing.get_origin(part) is Literal:
+            return typing.get_args(part)
+    return ()
+
+
+def scalar_type(cls: type, name: str) -> type:
+    """The plain type behind a field (`float | None` is float, a Literal is str, a tuple stays a tuple)."""
+    for part in _parts(cls, name):
+        if typing.get_origin(part) is Literal:
+            return str
+        if typing.get_origin(part) is tuple:
+            return tuple
+        if isinstance(part, type) and part is not type(None):
+            return part
+    return str
+
+
+def _parts(cls: type, name: str) -> tuple[Any, ...]:
+    hint = typing.get_type_hints(cls)[name]
+    return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+
+
+def help_of(f: dataclasses.Field[Any]) -> str:
+    """The line of help of a field, with its default."""
+    shown = "" if f.default in (None, MISSING) else f" [{f.default}]"
+    return f"{f.metadata.get('help', '')}{shown}"
+
+
+def make(cls: type[O], values: Mapping[str, Any], prefix: str = "") -> O:
+    """Build an options dataclass from a mapping, strictly.
+
+    Args:
+        cls: the dataclass.
+        values: its fields; lists become tuples where the field is a tuple.
+        prefix: how the user spelled them (`mask__`), for the message.
+
+    Raises:
+        ConfigError: for a key that is no field, with the nearest field, or a value that cannot work.
+    """
+    known = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise ConfigError(
+                f"Unknown option '{prefix}{key}'.{did_you_mean(key, known)} "
+                f"Available: {', '.join(sorted(known)) or 'none'}."
+            )
+    try:
+        built = cls(**{k: _coerce(cls, k, v, prefix) for k, v in values.items()})
+    except TypeError as error:
+        raise ConfigError(f"Options of {cls.__qualname__} cannot be used: {error}.") from None
+    check_choices(built)
+    return built
+
+
+def _coerce(cls: type, name: str, value: Any, prefix: str) -> Any:
+    """Turn JSON lists into tuples and whole numbers into floats, and refuse another type."""
+    wanted = scalar_type(cls, name)
+    if value is None:
+        if any(part is type(None) for part in _parts(cls, name)):
+            return None
+    elif wanted is tuple and isinstance(value, (list, tuple)):
+        return tuple(value)
+    elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    elif isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
+        return value
+    elif hasattr(value, "item"):  # a numpy scalar, as from a parameter grid
+        return _coerce(cls, name, value.item(), prefix)
+    raise ConfigError(f"{prefix}{name} is {value!r}; it must be of type {wanted.__name__}.")
+
+
+def to_dict(options: Any) -> dict[str, Any]:
+    """The fields of an options dataclass as JSON values; `make` reads them back."""
+    return typing.cast("dict[str, Any]", json.loads(json.dumps(dataclasses.asdict(options))))

@@ -1,0 +1,103 @@
+"""Batches: texts of like length together, padded to the longest, each distinct word listed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vmask.data.vocabulary import PAD
+
+POOL_BATCHES = 50
+"""Batches that are sorted by length together: enough for tight buckets, few enough for random company."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts as tensors.
+
+    Attributes:
+        ids: (B, T) word ids, `PAD` after the end of a text.
+        lengths: (B,) words of each text.
+        distinct: (U,) the ids that occur, ascending.
+        index: (B, T) row of `distinct` at every position.
+        labels: (B,) class of each text, or None.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+    distinct: Tensor
+    index: Tensor
+    labels: Tensor | None = None
+
+    @property
+    def words(self) -> Tensor:
+        """(B, T) True at words; decided by id alone, so that a mask can be folded into the vectors."""
+        return self.ids != PAD
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on another device."""
+        if device.type == "cpu":
+            return self
+        labels = None if self.labels is None else self.labels.to(device)
+        return Batch(
+            self.ids.to(device),
+            self.lengths.to(device),
+            self.distinct.to(device),
+            self.index.to(device),
+            labels,
+        )
+
+
+def collate(
+    ids: Sequence[NDArray[np.int32]], labels: Sequence[int] | NDArray[np.int64] | None = None, length: int = 0
+) -> Batch:
+    """Pad the texts to the longest of them, or to `length` where that is more."""
+    lengths = np.array([len(one) for one in ids], dtype=np.int64)
+    longest = max(int(lengths.max(initial=0)), length, 1)
+    padded = np.full((len(ids), longest), PAD, dtype=np.int64)
+    for row, one in enumerate(ids):
+        padded[row, : len(one)] = one
+    distinct, index = np.unique(padded, return_inverse=True)
+    return Batch(
+        ids=torch.from_numpy(padded),
+        lengths=torch.from_numpy(lengths),
+        distinct=torch.from_numpy(distinct),
+        index=torch.from_numpy(index.reshape(padded.shape)),
+        labels=None if labels is None else torch.as_tensor(np.asarray(labels, dtype=np.int64)),
+    )
+
+
+def shuffled_buckets(
+    lengths: NDArray[np.int64], batch_size: int, random: np.random.Generator
+) -> list[NDArray[np.int64]]:
+    """Row numbers of one epoch's batches: random batches of texts of like length, in random order."""
+    order = random.permutation(len(lengths))
+    batches = []
+    for start in range(0, len(order), batch_size * POOL_BATCHES):
+        pool = order[start : start + batch_size * POOL_BATCHES]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[at : at + batch_size] for at in range(0, len(pool), batch_size)]
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+def sorted_buckets(
+    lengths: NDArray[np.int64], max_tokens: int = 16_384, max_rows: int = 512
+) -> Iterator[NDArray[np.int64]]:
+    """Row numbers in batches of like length for inference, each of at most `max_tokens` padded positions."""
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        stop = start + 1
+        while (
+            stop < len(order)
+            and stop - start < max_rows
+            and (stop - start + 1) * max(int(lengths[order[stop]]), 1) <= max_tokens
+        ):
+            stop += 1
+        yield order[start:stop]
+        start = stop

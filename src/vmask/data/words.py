@@ -1,0 +1,132 @@
+"""From a text to its words, with offsets into the original text.
+
+Two cleanings. `paper` is the regular-expression cleaning of Kim's CNN (2014), which gives the paper's
+vocabulary sizes. It is for English and drops what it does not know. `gentle` is for a user's own texts and
+drops nothing but white space.
+
+Both are ordinary `tokenizers` pipelines (normalisers, then one regular expression that matches words), so
+the rules are stored in a model's `tokenizer.json` and run in compiled code on all cores.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from vmask.errors import UnknownName
+
+PAD, UNK = 0, 1
+"""Ids of padding and of unknown words, in every vocabulary."""
+SPECIALS = ("<pad>", "<unk>")
+"""The words at `PAD` and `UNK`. No text contains them as a word: both cleanings take `<` and `>` off."""
+
+CLEANINGS = ("paper", "gentle")
+
+# paper: after the first step only these characters and spaces are left
+_PAPER_DROPPED = r"[^A-Za-z0-9(),!?'`]"
+_PAPER_BREAK = r"n't|'(?:s|ve|re|d|ll)"  # a word ends before these, wherever they stand, as in Kim's code
+_PAPER_WORD = rf"[(),!?]|(?:{_PAPER_BREAK}|[a-z0-9'`])(?:(?!{_PAPER_BREAK})[a-z0-9'`])*"
+
+# gentle: scripts written without spaces, of which each character is a word of its own.
+_IDEOGRAPH = r"\p{Han}\p{Hiragana}\p{Katakana}"
+# Letters, their marks, digits; and the invisible joiners that Persian and Indian scripts write inside words.
+_LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}\u200c\u200d\u00ad]&&[^{_IDEOGRAPH}]]"
+_CONTRACTION = rf"(?:n't|'(?:s|ve|re|d|ll|m))(?!{_LETTER})"
+_LETTERS = rf"{_LETTER}(?:(?!{_CONTRACTION})(?:{_LETTER}|'(?={_LETTER})))*"
+# What belongs to the symbol before it: accents, emoji variants, skin tones, the letters of flags of regions.
+_AFTER = r"[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]*"
+_SPACE = r"\s\x1c-\x1f"  # what Python's str.isspace calls a space
+_SYMBOL = rf"[^{_SPACE}]{_AFTER}(?:\u200d[^{_SPACE}\p{{L}}\p{{N}}]{_AFTER})*"
+_FLAG = r"[\x{1F1E6}-\x{1F1FF}]{2}"
+_GENTLE_WORD = rf"{_CONTRACTION}|{_LETTERS}|{_FLAG}|{_SYMBOL}"
+
+
+def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -> Any:
+    """A `tokenizers.Tokenizer` that cuts texts into words.
+
+    `paper`: characters other than ASCII letters, digits and ``( ) , ! ? ' ` `` become spaces; a word ends
+    before `'s 've n't 're 'd 'll`; `, ! ( ) ?` are words; lower case.
+
+    `gentle`: every character that is not white space belongs to exactly one word.
+        * Letters of every script stay and are lower-cased; accents are composed (NFC), a typographic
+          apostrophe counts as a plain one. `WordTokenizer` gives offsets into the text as it was before all
+          this.
+        * English contractions are split as above, and also `'m`. Other apostrophes inside a word stay:
+          `o'clock`.
+        * A hyphen is a word of its own: `well-made` is `well - made`. Word vectors seldom have the compound
+          and nearly always have its parts.
+        * Each ideograph and kana, punctuation mark, symbol and emoji is a word. Thai, Lao, Khmer and Burmese,
+          written without spaces, are not cut further: a run of letters is one word.
+
+    Args:
+        cleaning: "paper" or "gentle".
+        vocabulary: id of each word, with `SPECIALS` at 0 and 1; without it every word is `<unk>`.
+
+    Raises:
+        UnknownName: for another cleaning.
+    """
+    from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers
+
+    if cleaning == "paper":
+        steps = [normalizers.Replace(Regex(_PAPER_DROPPED), " "), normalizers.Lowercase()]
+        word = _PAPER_WORD
+    elif cleaning == "gentle":
+        steps = [normalizers.NFC(), normalizers.Replace("\u2019", "'"), normalizers.Lowercase()]
+        word = _GENTLE_WORD
+    else:
+        raise UnknownName("cleaning", cleaning, CLEANINGS)
+    if vocabulary is None:
+        vocabulary = {word: id for id, word in enumerate(SPECIALS)}
+    # `<unk>` and `<pad>` are only in the vocabulary, not "added tokens": those would be found in raw text.
+    tokenizer = Tokenizer(models.WordLevel(dict(vocabulary), unk_token=SPECIALS[UNK]))
+    tokenizer.normalizer = normalizers.Sequence(steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(word), behavior="removed", invert=True)
+    return tokenizer
+
+
+def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
+    """How often each word occurs in `texts`, which may be a stream: 2,000 are in memory at a time.
+
+    >>> count_words(["Good, good!", "It isn't."], "paper")["good"]
+    2
+    """
+    from tokenizers import trainers
+
+    counts: Counter[str] = Counter()
+    for chunk in chunks(texts, 2_000):
+        # The trainer collects the distinct words, a second pass counts them: both compiled, on all cores.
+        tokenizer = make_tokenizer(cleaning)
+        trainer = trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
+        tokenizer.train_from_iterator(chunk, trainer)
+        ids = chain.from_iterable(encoding.ids for encoding in tokenizer.encode_batch_fast(chunk))
+        seen = np.bincount(np.fromiter(ids, np.int64), minlength=tokenizer.get_vocab_size())
+        counts.update({word: int(seen[id]) for word, id in tokenizer.get_vocab().items()})
+    return counts
+
+
+def chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Lists of up to `size` texts that the compiled tokenizer accepts."""
+    rest = iter(texts)
+    while chunk := list(islice(rest, size)):
+        yield whole_characters(chunk)
+
+
+def whole_characters(texts: Sequence[str]) -> list[str]:
+    r"""The texts with lone surrogates (half a character, as from a cut JSON escape) replaced by U+FFFD.
+
+    One character for one, so offsets do not move.
+
+    >>> whole_characters(["a\ud83d!"])
+    ['a�!']
+    """
+    try:
+        "".join(texts).encode()
+        return list(texts)
+    except UnicodeEncodeError:
+        return [
+            "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text) for text in texts
+        ]

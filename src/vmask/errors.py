@@ -1,0 +1,87 @@
+"""Every error a user can meet. Each message says what happened, what was given, and how to fix it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class VmaskError(Exception):
+    """Base of all errors that are the user's to fix; the CLI prints them without a traceback, exit code 2."""
+
+
+class VmaskWarning(UserWarning):
+    """Something that does not stop the work and that the user should know."""
+
+
+class ConfigError(VmaskError, ValueError):
+    """An option has a value that cannot work."""
+
+
+class DataError(VmaskError, ValueError):
+    """A dataset, file, column or label cannot be used."""
+
+
+class FileMissing(VmaskError, FileNotFoundError):
+    """A file or folder that was named does not exist."""
+
+    def __str__(self) -> str:
+        """The message alone: OSError would print an errno that we do not have."""
+        return str(self.args[0])
+
+
+class AssetError(VmaskError, RuntimeError):
+    """A download that the job needs could not be had."""
+
+
+class ModelFolderError(VmaskError, RuntimeError):
+    """A model folder is missing, damaged, or of another format."""
+
+
+class OutputExists(VmaskError, FileExistsError):
+    """The output would overwrite something."""
+
+    def __str__(self) -> str:
+        """The message alone: OSError would print an errno that we do not have."""
+        return str(self.args[0])
+
+
+class TrainingDiverged(VmaskError, ArithmeticError):
+    """The loss became NaN or infinite."""
+
+
+class NoWordScores(VmaskError, TypeError):
+    """The model has no ranking of words."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This model was trained by a method that gives words no importance (base, l2 and word_dropout do not). "
+            "Train with `--mask vmask` to see which words it uses."
+        )
+
+
+class MissingExtra(VmaskError, ImportError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs the '{extra}' extra. Run: pip install 'vmask[{extra}]'")
+
+
+class UnknownName(VmaskError, LookupError):
+    """A name that is not registered, with the nearest one that is.
+
+    >>> print(UnknownName("mask", "vmsk", ["base", "vmask"]))
+    Unknown mask 'vmsk'. Did you mean 'vmask'? Available: base, vmask.
+    """
+
+    def __init__(self, kind: str, name: str, available: Iterable[str]) -> None:
+        names = sorted(available)
+        super().__init__(
+            f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Available: {', '.join(names)}."
+        )
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return `" Did you mean 'x'?"`, or an empty string where nothing is near."""
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" Did you mean '{near[0]}'?" if near else ""

@@ -1,0 +1,150 @@
+"""What every explanation is: the words of a text, where they stand in it, and how much each matters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Doc:
+    """A text, cut into words once.
+
+    Attributes:
+        text: as it was given.
+        spans: (start, end) of every word in `text`.
+        ids: word ids, one a span.
+        unseen: words behind the length limit, which the model does not see.
+    """
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    ids: NDArray[np.int32]
+    unseen: int = 0
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words as they stand in the text."""
+        return tuple(self.text[start:end] for start, end in self.spans)
+
+
+class Predictor(Protocol):
+    """All that explainers and metrics may know of a model."""
+
+    @property
+    def labels(self) -> Sequence[Any]:
+        """The classes, in the order of the probabilities."""
+
+    def prepare(self, texts: Sequence[str]) -> list[Doc]:
+        """Cut texts into words."""
+
+    def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
+        """(N, C) probabilities."""
+
+
+class MaskScores(Predictor, Protocol):
+    """A predictor that can also say how much of each word its mask lets through."""
+
+    def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
+        """Importance of every word of every text, in [0, 1]."""
+
+
+class Explainer(Protocol):
+    """A method that explains predictions."""
+
+    def explain(
+        self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None = None
+    ) -> Iterator[Explanation]:
+        """Explain every text; for the predicted class where `targets` is None."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which words of a text matter for one class.
+
+    Attributes:
+        text: the text.
+        words: its words as they stand in it.
+        spans: (start, end) of every word in `text`.
+        scores: importance of every word.
+        target: the class that is explained.
+        probability: what the model gives that class.
+        method: how the scores were made.
+        options: options of the method.
+        unseen: words behind the model's length limit.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    scores: tuple[float, ...]
+    target: Any
+    probability: float
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    unseen: int = 0
+
+    def top(self, k: int) -> list[tuple[str, float]]:
+        """The k words with the highest scores, ties to the earlier position."""
+        order = sorted(range(len(self.words)), key=lambda i: (-self.scores[i], i))
+        return [(self.words[i], self.scores[i]) for i in order[:k]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return {
+            "text": self.text,
+            "label": self.target,
+            "probability": self.probability,
+            "method": self.method,
+            "options": dict(self.options),
+            "unseen": self.unseen,
+            "words": [
+                {"word": word, "start": start, "end": end, "score": score}
+                for word, (start, end), score in zip(self.words, self.spans, self.scores, strict=True)
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Explanation:
+        """The explanation that `to_dict` was called on."""
+        words = value["words"]
+        return cls(
+            text=value["text"],
+            words=tuple(w["word"] for w in words),
+            spans=tuple((w["start"], w["end"]) for w in words),
+            scores=tuple(w["score"] for w in words),
+            target=value["label"],
+            probability=value["probability"],
+            method=value["method"],
+            options=dict(value["options"]),
+            unseen=value["unseen"],
+        )
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def strengths(self) -> list[float]:
+        """Scores spread over 0 to 1 within the text: a mask's scores lie close together, the eye needs the contrast."""
+        low, high = min(self.scores, default=0.0), max(self.scores, default=0.0)
+        return [(score - low) / (high - low) if high > low else 0.0 for score in self.scores]
+
+    def to_rich(self) -> Text:
+        """The text for a terminal, words coloured by importance."""
+        from vmask.report.highlight import rich_text
+
+        return rich_text(self)
+
+    def _repr_html_(self) -> str:
+        """The text for a notebook, words coloured by importance."""
+        from vmask.report.highlight import html_text
+
+        return html_text(self)

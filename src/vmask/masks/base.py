@@ -1,0 +1,28 @@
+"""no mask: the classifier as it is, trained on cross-entropy alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from vmask.masks import MASKS
+from vmask.masks.contract import Embedded, Masked, WordMask
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A method without options of its own."""
+
+
+@MASKS.register("base")
+class NoMask(WordMask):
+    """Every word is seen as it is; there is no ranking of words."""
+
+    Options = NoOptions
+    ranks = False
+
+    def forward(self, x: Embedded) -> Masked:
+        """Leave the batch alone."""
+        ones = x.words.new_ones(x.words.shape, dtype=x.table.dtype)
+        return Masked(ones, None, torch.zeros_like(ones), ones.new_zeros(()))

@@ -1,0 +1,53 @@
+"""The README.md of a model folder: what the model is, how good, which words it uses, how to use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+
+TOP_WORDS = 20
+TOP_MIN_COUNT = 3
+
+
+def model_card(classifier: TextClassifier) -> str:
+    """The card as Markdown."""
+    plan, data = classifier.plan_, classifier.data_
+    about = getattr(classifier, "about_", {})
+    best = classifier.history_[classifier.best_epoch_ - 1]
+    lines = [
+        f"# {plan.model.upper()}-{plan.mask}",
+        "",
+        f"A text classifier trained with [vmask](https://pypi.org/project/vmask/): model `{plan.model}`, "
+        f"word mask `{plan.mask}`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| labels | {', '.join(str(label) for label in classifier.classes_)} |",
+        f"| data | {about.get('dataset', 'given in Python')}: {data['train']} training and {data['dev']} dev texts |",
+        f"| word vectors | `{plan.data.embeddings}`, {data['dim']} dimensions, {data['vocabulary']} words |",
+        f"| best epoch | {classifier.best_epoch_} of {len(classifier.history_)}, by dev {plan.train.select} |",
+        f"| dev accuracy | {best['dev_accuracy']:.4f} |",
+    ]
+    if "test_accuracy" in about:
+        lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
+    lines += [f"| seed | {plan.train.seed} |", ""]
+    if classifier.predictor_.model.mask.ranks:
+        words = classifier.word_importance(TOP_WORDS, TOP_MIN_COUNT)
+        lines += [
+            f"Words it sees most of, of those seen {TOP_MIN_COUNT} times or more: "
+            + ", ".join(f"{w.word} ({w.score:.2f})" for w in words)
+            + ".",
+            "",
+        ]
+    lines += [
+        "```python",
+        "from vmask import TextClassifier",
+        "",
+        'classifier = TextClassifier.load("path/to/this/folder")',
+        'classifier.predict(["a text"])',
+        "```",
+        "",
+    ]
+    return "\n".join(lines)

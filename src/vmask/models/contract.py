@@ -1,0 +1,119 @@
+"""The seam: one place in any model where the word vectors can be edited, by a mask or by anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from vmask.data.batches import Batch
+from vmask.masks.contract import Embedded, Masked, WordMask
+
+Edit: TypeAlias = Callable[[Embedded], Masked]
+"""What may be done at the seam: look at the word vectors, answer with a scale and perhaps a shift for each position."""
+
+
+class Encoder(nn.Module):
+    """From a batch of texts to logits, with a seam behind the word vectors.
+
+    Attributes:
+        Options: dataclass of the model's own options (`model__…` in Python, `--model.…` on the command line).
+        recipe: training defaults of the model; the mask's recipe and the user's options override them.
+        paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
+            `train`).
+    """
+
+    Options: ClassVar[type[Any]]
+    recipe: ClassVar[Mapping[str, Any]] = {}
+    paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def forward(self, batch: Batch, edit: Edit | None = None) -> Tensor:
+        """(B, C) logits of the texts, with `edit` applied at the seam."""
+        raise NotImplementedError
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        """(U, D) word vectors of the ids (U,), as they stand at the seam."""
+        raise NotImplementedError
+
+    @property
+    def head(self) -> nn.Module:
+        """The last layer."""
+        raise NotImplementedError
+
+
+class WordEncoder(Encoder):
+    """An encoder over a table of word vectors.
+
+    Args:
+        embedding: (V, D) word vectors; row 0 is padding and zero.
+        classes: C.
+        options: an instance of the model's `Options`.
+    """
+
+    def __init__(self, embedding: nn.Embedding, classes: int, options: Any) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.dim = embedding.embedding_dim
+        self.options = options
+
+    def forward(self, batch: Batch, edit: Edit | None = None) -> Tensor:
+        """(B, C) logits; the vectors of the batch's distinct words are looked up once."""
+        x = Embedded(self.vectors(batch.distinct), batch.index, batch.words)
+        if self.training:
+            x = self.dropped(x)
+        return self.encode(x, batch.lengths, None if edit is None else edit(x))
+
+    def vectors(self, ids: Tensor) -> Tensor:
+        """(U, D) rows of the table."""
+        vectors: Tensor = self.embedding(ids)
+        return vectors
+
+    def dropped(self, x: Embedded) -> Embedded:
+        """The vectors after dropout in front of the seam; by default there is none."""
+        return x
+
+    def encode(self, x: Embedded, lengths: Tensor, masked: Masked | None) -> Tensor:
+        """(B, C) logits of what is seen of the words; `lengths` (B,) words of each text."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a masked classifier answers.
+
+    Attributes:
+        logits: (B, C).
+        masked: what the mask did.
+    """
+
+    logits: Tensor
+    masked: Masked
+
+
+class MaskedClassifier(nn.Module):
+    """An encoder with a word mask at its seam: `p(y | R, x)` with `R` from the mask."""
+
+    def __init__(self, encoder: Encoder, mask: WordMask) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.mask = mask
+
+    def forward(self, batch: Batch) -> Output:
+        """Mask and classify a batch."""
+        seen: list[Masked] = []
+
+        def edit(x: Embedded) -> Masked:
+            seen.append(self.mask(x))
+            return seen[-1]
+
+        logits = self.encoder(batch, edit)
+        return Output(logits, seen[0])
+
+
+def max_over_time(states: Tensor, counted: Tensor) -> Tensor:
+    """(B, H) largest value of `states` (B, T, H) over the steps where `counted` (B, T); 0 for a row without any."""
+    hidden = states.masked_fill(~counted.unsqueeze(-1), torch.finfo(states.dtype).min)
+    return torch.where(counted.any(1, keepdim=True), hidden.amax(1), 0.0)

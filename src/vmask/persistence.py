@@ -1,0 +1,179 @@
+"""A model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`. Never a pickle."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from vmask import __version__
+from vmask.data.vocabulary import WordTokenizer
+from vmask.errors import ModelFolderError, OutputExists, VmaskError
+from vmask.files import replacing, sha256, to_json
+from vmask.model_card import model_card
+from vmask.plan import Plan
+from vmask.predictor import WordPredictor
+from vmask.training.device import find_device
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+
+FORMAT = 1
+CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+CHECKPOINT = "checkpoint"
+"""Folder inside a model folder where an unfinished training keeps its state."""
+_TABLE = "encoder.embedding.weight"
+
+
+def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> None:
+    """Refuse a folder that has something in it, before any work is done.
+
+    Raises:
+        OutputExists: with the ways out.
+    """
+    if not path.exists() or overwrite or (path.is_dir() and not any(path.iterdir())):
+        return
+    if (path / CHECKPOINT).is_dir() and not (path / CONFIG).exists():
+        if not resume:
+            raise OutputExists(
+                f"{path} holds an unfinished training. Add --resume to continue it, or --overwrite to start anew."
+            )
+    elif not resume or (path / CONFIG).exists():
+        raise OutputExists(f"{path} exists. Choose another folder, or add --overwrite to replace it.")
+
+
+def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = False) -> Path:
+    """Write a fitted classifier to a folder; `config.json` comes last, so a folder that has it is complete.
+
+    Raises:
+        OutputExists: where the folder holds another model.
+        ModelFolderError: where the disk refuses; nothing half-written is left.
+    """
+    predictor = classifier._predictor()
+    if path.exists() and not overwrite and ((path / CONFIG).exists() or not path.is_dir()):
+        raise OutputExists(f"{path} exists. Choose another folder, or pass overwrite=True (--overwrite).")
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        # Everything is written before anything is renamed, and config.json is renamed last.
+        with ExitStack() as stack:
+            config, card, tokenizer, weights = (
+                stack.enter_context(replacing(path / name)) for name in (CONFIG, CARD, TOKENIZER, WEIGHTS)
+            )
+            save_file(_tensors(predictor), weights)
+            predictor.tokenizer.save(tokenizer)
+            card.write_text(model_card(classifier), encoding="utf-8")
+            digests = {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}
+            config.write_text(to_json(_config(classifier, digests)), encoding="utf-8")
+    except (OSError, SafetensorError) as error:
+        raise ModelFolderError(
+            f"The model could not be saved to {path}: {error}. Free some space or choose another folder; "
+            "a checkpoint of the training stays where it was."
+        ) from None
+    return path
+
+
+def _tensors(predictor: WordPredictor) -> dict[str, Tensor]:
+    """Weights, word counts and which words have vectors. Frozen vectors were rounded to float16: exact and half as big."""
+    tensors = {name: t.detach().cpu().contiguous() for name, t in predictor.model.state_dict().items()}
+    if not predictor.model.get_parameter(_TABLE).requires_grad:
+        tensors[_TABLE] = tensors[_TABLE].half()
+    tensors["words.count"] = torch.from_numpy(predictor.counts)
+    tensors["words.known"] = torch.from_numpy(predictor.known.astype(np.uint8))
+    return tensors
+
+
+def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "vmask": __version__,
+        "labels": classifier.classes_.tolist(),
+        "plan": classifier.plan_.to_dict(),
+        "params": classifier.get_params(),
+        "max_words": classifier.predictor_.tokenizer.max_words,
+        "cleaning": classifier.predictor_.tokenizer.cleaning,
+        "data": classifier.data_,
+        "best_epoch": classifier.best_epoch_,
+        "history": classifier.history_,
+        "about": getattr(classifier, "about_", {}),
+        "sha256": digests,
+    }
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The `config.json` of a model folder.
+
+    Raises:
+        ModelFolderError: saying what is wrong and what to do.
+    """
+    if not path.is_dir():
+        raise ModelFolderError(
+            f"There is no model folder {path}. Make one with: vmask train DATA --out {path}"
+        )
+    if not (path / CONFIG).is_file():
+        hint = "Its training is unfinished: add --resume to the `vmask train` command that began it."
+        other = "A model folder has a config.json; is this the right path?"
+        raise ModelFolderError(
+            f"{path} is not a complete model folder. {hint if (path / CHECKPOINT).is_dir() else other}"
+        )
+    try:
+        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        number = config["format"]
+    except (ValueError, TypeError, KeyError, OSError):
+        raise ModelFolderError(
+            f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew."
+        ) from None
+    if number != FORMAT:
+        raise ModelFolderError(
+            f"{path} has format {number!r}; this version of vmask reads format {FORMAT}. "
+            "Install the vmask that wrote it "
+            f"({config.get('vmask', 'unknown')}), or train the model again."
+        )
+    return dict(config)
+
+
+def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
+    """Read a model folder.
+
+    Raises:
+        ModelFolderError: where a file is missing, truncated, changed, or of another format.
+    """
+    from vmask.classifier import TextClassifier
+
+    config = read_config(path)
+    for name in (WEIGHTS, TOKENIZER):
+        if not (path / name).is_file():
+            raise ModelFolderError(f"{path} lacks {name}. Copy the whole model folder.")
+        if sha256(path / name) != config.get("sha256", {}).get(name):
+            raise ModelFolderError(
+                f"{path / name} is not the file that was saved: truncated or changed. Copy it anew."
+            )
+    try:
+        plan = Plan.from_dict(config["plan"])
+        tokenizer = WordTokenizer.load(path / TOKENIZER, config["cleaning"], config["max_words"])
+        tensors = load_file(path / WEIGHTS)
+        counts = tensors.pop("words.count").numpy()
+        known = tensors.pop("words.known").numpy().astype(np.bool_)
+        frozen = tensors[_TABLE].dtype == torch.float16
+        embedding = nn.Embedding.from_pretrained(tensors[_TABLE].float(), freeze=frozen, padding_idx=0)
+        model = plan.build(embedding, len(config["labels"]))
+        model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        classifier = TextClassifier(**config["params"])
+        classifier.plan_, classifier.data_ = plan, config["data"]
+        classifier.history_, classifier.best_epoch_ = config["history"], config["best_epoch"]
+        classifier.about_ = config["about"]
+    except VmaskError:
+        raise
+    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ModelFolderError(f"{path} is damaged: {error!s:.200}. Copy it anew, or train again.") from None
+    classifier.classes_ = np.array(config["labels"])
+    classifier.predictor_ = WordPredictor(
+        model, tokenizer, config["labels"], counts, known, find_device(device)
+    )
+    return classifier

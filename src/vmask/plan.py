@@ -1,0 +1,112 @@
+"""What will be trained: the names and every option, with the defaults of model, mask and preset filled in."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from vmask.config import DataConfig, TrainConfig, make, to_dict
+from vmask.errors import ConfigError
+from vmask.masks import MASKS
+from vmask.models import MODELS
+from vmask.models.contract import MaskedClassifier
+
+PRESETS = ("paper_code",)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that decides a training besides the data.
+
+    Attributes:
+        model: name of the model.
+        mask: name of the mask.
+        model_options: an instance of the model's `Options`.
+        mask_options: an instance of the mask's `Options`.
+        data: how texts become vectors.
+        train: how the model is trained.
+    """
+
+    model: str
+    mask: str
+    model_options: Any
+    mask_options: Any
+    data: DataConfig
+    train: TrainConfig
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values."""
+        return {
+            "model": self.model,
+            "mask": self.mask,
+            **{
+                name: to_dict(getattr(self, name))
+                for name in ("model_options", "mask_options", "data", "train")
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, value: dict[str, Any]) -> Plan:
+        """The plan that `to_dict` was called on."""
+        return cls(
+            model=value["model"],
+            mask=value["mask"],
+            model_options=make(MODELS.get(value["model"]).Options, value["model_options"]),
+            mask_options=make(MASKS.get(value["mask"]).Options, value["mask_options"]),
+            data=make(DataConfig, value["data"]),
+            train=make(TrainConfig, value["train"]),
+        )
+
+    def build(self, embedding: nn.Embedding, classes: int) -> MaskedClassifier:
+        """A fresh classifier over these word vectors; its weights come from torch's global generator."""
+        encoder = MODELS.get(self.model)(embedding, classes, self.model_options)
+        return MaskedClassifier(encoder, MASKS.get(self.mask)(embedding.embedding_dim, self.mask_options))
+
+
+def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) -> Plan:
+    """Fill in defaults, from weak to strong: the dataclass, the model's and the mask's recipe, the preset, the user.
+
+    Args:
+        model: name of the model.
+        mask: name of the mask.
+        preset: None or `paper_code`.
+        **given: options; None means the default. Nested ones are written `model__…` and `mask__…`, others that belong
+            to neither dataclass are ignored.
+
+    Raises:
+        UnknownName, ConfigError: with the fix.
+    """
+    model_class, mask_class = MODELS.get(model), MASKS.get(mask)
+    values: dict[str, dict[str, Any]] = {
+        "model": {},
+        "mask": {},
+        "train": {**model_class.recipe, **mask_class.recipe},
+    }
+    if preset is not None:
+        if preset not in PRESETS:
+            raise ConfigError(f"preset is {preset!r}. Choose one of: {', '.join(PRESETS)}.")
+        mask_fields = _fields(mask_class.Options)
+        for source in (model_class.paper_code, mask_class.paper_code):
+            for part, quirks in source.items():
+                # A model's quirks for the mask hold where the mask has such an option.
+                values[part].update({k: v for k, v in quirks.items() if part != "mask" or k in mask_fields})
+    for part in ("model", "mask"):
+        prefix = f"{part}__"
+        values[part].update({k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)})
+    values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
+    data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
+    return Plan(
+        model=model,
+        mask=mask,
+        model_options=make(model_class.Options, values["model"], "model__"),
+        mask_options=make(mask_class.Options, values["mask"], "mask__"),
+        data=make(DataConfig, data),
+        train=make(TrainConfig, values["train"]),
+    )
+
+
+def _fields(cls: type) -> list[str]:
+    return [f.name for f in dataclasses.fields(cls)]

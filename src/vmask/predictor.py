@@ -1,0 +1,127 @@
+"""A trained classifier with its words: from texts to probabilities, mask scores and a ranking of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vmask.data.batches import collate, sorted_buckets
+from vmask.data.vocabulary import WordTokenizer
+from vmask.errors import NoWordScores
+from vmask.explain.contract import Doc
+from vmask.models.contract import MaskedClassifier, Output
+
+SPECIAL_WORDS = 2
+"""Rows of the word table that are no words: padding and unknown."""
+
+
+@dataclass(frozen=True)
+class WordImportance:
+    """How much the classifier sees of a word, wherever it stands.
+
+    Attributes:
+        word: the word.
+        score: E[R], between 0 and 1.
+        count: how often it stands in the training texts.
+        known: whether the word vectors know it; the score of a word they do not know means little.
+    """
+
+    word: str
+    score: float
+    count: int
+    known: bool
+
+
+class WordPredictor:
+    """A masked classifier over words. Answers depend on neither the order of texts nor their company.
+
+    Args:
+        model: the classifier.
+        tokenizer: cuts texts into words.
+        labels: the classes, in the order of the logits.
+        counts: (V,) how often each word stands in the training texts.
+        known: (V,) whether the word vectors know the word.
+        device: where to compute.
+    """
+
+    def __init__(
+        self,
+        model: MaskedClassifier,
+        tokenizer: WordTokenizer,
+        labels: Sequence[Any],
+        counts: NDArray[np.int64],
+        known: NDArray[np.bool_],
+        device: torch.device,
+    ) -> None:
+        self.model = model.to(device).eval()
+        self.tokenizer = tokenizer
+        self.labels = tuple(labels)
+        self.counts = counts
+        self.known = known
+        self.device = device
+
+    def prepare(self, texts: Sequence[str]) -> list[Doc]:
+        """Cut texts into words, up to the length limit."""
+        return [
+            Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
+            for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
+        ]
+
+    def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
+        """(N, C) probabilities."""
+        probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
+        for rows, output in self._run(docs):
+            probabilities[rows] = torch.softmax(output.logits.float(), 1).cpu().numpy()
+        return probabilities
+
+    def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
+        """Importance of every word of every text.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        if not self.model.mask.ranks:
+            raise NoWordScores
+        scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
+        for rows, output in self._run(docs):
+            values = output.masked.scores.float().cpu().numpy()
+            for position, row in enumerate(rows):
+                scores[row] = values[position, : len(docs[row].ids)]
+        return scores
+
+    def word_importance(self, min_count: int = 1) -> list[WordImportance]:
+        """All words seen at least `min_count` times in training, most important first.
+
+        Padding and the stand-in for unknown words are left out. Ties go to the more frequent word, then by alphabet.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        scores = self.word_scores()
+        chosen = [
+            WordImportance(word, float(scores[i]), int(self.counts[i]), bool(self.known[i]))
+            for i, word in enumerate(self.tokenizer.words)
+            if i >= SPECIAL_WORDS and self.counts[i] >= min_count
+        ]
+        return sorted(chosen, key=lambda w: (-w.score, -w.count, w.word))
+
+    @torch.no_grad()
+    def word_scores(self) -> NDArray[np.float32]:
+        """(V,) importance of every word of the vocabulary: the mask run once over the word vectors."""
+        ids = torch.arange(len(self.tokenizer), device=self.device)
+        parts = [self.model.mask.scores_of(self.model.encoder.vectors(chunk)) for chunk in ids.split(16_384)]
+        scores: NDArray[np.float32] = torch.cat(parts).float().cpu().numpy()
+        return scores
+
+    def _run(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Output]]:
+        """Batches of texts of like length, as row numbers and what the model says."""
+        lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
+        for rows in sorted_buckets(lengths):
+            with torch.no_grad():
+                output = self.model(collate([docs[i].ids for i in rows]).to(self.device))
+            yield rows, output

@@ -1,0 +1,1 @@
+"""What people look at: coloured texts and HTML pages."""

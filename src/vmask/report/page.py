@@ -1,0 +1,105 @@
+"""A self-contained HTML page: accuracy, training curve, the words the model uses, highlighted texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from vmask.explain.contract import Explanation
+from vmask.predictor import WordImportance
+from vmask.report.curve import curve_svg
+from vmask.report.highlight import html_text
+
+
+@dataclass(frozen=True)
+class Page:
+    """What stands on the page.
+
+    Attributes:
+        title: heading.
+        summary: a sentence under it.
+        accuracy: name of a model -> (accuracy, what it is).
+        histories: name of a model -> its training history.
+        best_epochs: name of a model -> its best epoch.
+        words: the most important words.
+        explanations: texts with the right class beside each.
+        how: facts about how it was made, name -> value.
+    """
+
+    title: str
+    summary: str
+    accuracy: Mapping[str, tuple[float, str]]
+    histories: Mapping[str, Sequence[Mapping[str, Any]]]
+    best_epochs: Mapping[str, int]
+    words: Sequence[WordImportance]
+    explanations: Sequence[tuple[Explanation, str]]
+    how: Mapping[str, str] = field(default_factory=dict)
+
+
+def render(page: Page) -> str:
+    """The page as one HTML document without anything from outside."""
+    style = files("vmask.report").joinpath("page.css").read_text(encoding="utf-8")
+    sections = [_accuracy(page), _curve(page), _words(page), _texts(page), _how(page)]
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(page.title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
+        f"<body><main><h1>{escape(page.title)}</h1><p class=lead>{escape(page.summary)}</p>\n"
+        + "\n".join(sections)
+        + "\n</main></body></html>\n"
+    )
+
+
+def _accuracy(page: Page) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(name)}</th><td class=num>{value:.1%}</td>"
+        f'<td class=bar><i style="width:{value:.1%}"></i></td><td>{escape(what)}</td></tr>'
+        for name, (value, what) in page.accuracy.items()
+    )
+    return f"<section><h2>Accuracy on the test texts</h2><table>{rows}</table></section>"
+
+
+def _curve(page: Page) -> str:
+    lines = {name: [row["dev_accuracy"] for row in history] for name, history in page.histories.items()}
+    picture = curve_svg(lines, "Dev accuracy", page.best_epochs)
+    return (
+        f"<section><h2>Training</h2><p>Accuracy on held-out texts after every epoch; "
+        f"the dot is the epoch that was kept.</p>{picture}</section>"
+    )
+
+
+def _words(page: Page) -> str:
+    if not page.words:
+        return ""
+    rows = "".join(
+        f"<li><b>{escape(word.word)}</b> <span class=num>{word.score:.2f}</span>"
+        f'<i class=score style="width:{word.score:.0%}"></i><small>{word.count}×</small></li>'
+        for word in page.words
+    )
+    return (
+        f"<section><h2>Words the model uses most</h2><p>A word's importance is the chance that its mask keeps it; "
+        f"0.5 is indifferent. Behind it, how often the word stands in the training texts.</p>"
+        f"<ol class=words>{rows}</ol></section>"
+    )
+
+
+def _texts(page: Page) -> str:
+    if not page.explanations:
+        return ""
+    items = "".join(
+        f"<li><p>{html_text(explanation)}</p><p class=verdict>{escape(str(explanation.target))} "
+        f"{explanation.probability:.0%}, "
+        f"{'right' if str(explanation.target) == true else f'in truth {escape(true)}'}</p></li>"
+        for explanation, true in page.explanations
+    )
+    return (
+        "<section><h2>Texts as the model sees them</h2><p>The darker a word, the more of it the classifier sees, "
+        f"compared with the other words of the text.</p><ul class=texts>{items}</ul></section>"
+    )
+
+
+def _how(page: Page) -> str:
+    rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in page.how.items())
+    return f"<section><h2>How this was made</h2><table class=how>{rows}</table></section>" if rows else ""

@@ -1,0 +1,141 @@
+"""Checkpoints: after every epoch what is learnt, the optimiser's moments and the history. Safetensors and JSON.
+
+No generator state is saved: random streams derive from (seed, epoch), see `seeding`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from vmask.errors import ModelFolderError
+from vmask.files import replacing, to_json, write_text
+
+STATE = "state.json"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What a checkpoint gives back besides the weights.
+
+    Attributes:
+        epoch: epochs that are done.
+        history: a row for each of them.
+        best: weights of the best epoch so far.
+    """
+
+    epoch: int
+    history: list[dict[str, Any]]
+    best: dict[str, Tensor]
+
+
+def learnt_state(module: nn.Module) -> dict[str, Tensor]:
+    """Copies of the parameters that are trained and of the buffers; frozen word vectors are left out."""
+    frozen = {name for name, parameter in module.named_parameters() if not parameter.requires_grad}
+    return {name: t.detach().cpu().clone() for name, t in module.state_dict().items() if name not in frozen}
+
+
+def restore(module: nn.Module, state: dict[str, Tensor]) -> None:
+    """Put a `learnt_state` back."""
+    module.load_state_dict(state, strict=False)
+
+
+class Checkpoints:
+    """The checkpoints of one training run, in a folder of their own.
+
+    Args:
+        folder: where they live; made when first needed.
+        run: everything that decides the result; a checkpoint of another run is refused.
+    """
+
+    def __init__(self, folder: Path, run: dict[str, Any]) -> None:
+        self.folder = folder
+        self.run: dict[str, Any] = json.loads(json.dumps(run))
+
+    def exists(self) -> bool:
+        """Whether there is one to resume from."""
+        return (self.folder / STATE).is_file()
+
+    def save(
+        self,
+        epoch: int,
+        module: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        best: dict[str, Tensor],
+        history: list[dict[str, Any]],
+    ) -> None:
+        """Write the state after `epoch` epochs; the one before stays until this one is complete."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        files = {"last": f"epoch-{epoch}.safetensors", "best": f"best-{epoch}.safetensors"}
+        self._write(files["last"], {**_prefixed("model.", learnt_state(module)), **_moments(optimizer)})
+        self._write(files["best"], best)
+        state = {"epoch": epoch, "files": files, "history": history, "run": self.run}
+        write_text(self.folder / STATE, to_json(state))
+        for path in self.folder.glob("*.safetensors"):
+            if path.name not in files.values():
+                path.unlink()
+
+    def _write(self, name: str, tensors: dict[str, Tensor]) -> None:
+        with replacing(self.folder / name) as temporary:
+            save_file({key: value.contiguous() for key, value in tensors.items()}, temporary)
+
+    def resume(self, module: nn.Module, optimizer: torch.optim.Optimizer) -> Resumed:
+        """Put the last state into the module and the optimiser.
+
+        Raises:
+            ModelFolderError: where the checkpoint is of another run or cannot be read.
+        """
+        state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+        if different := sorted(
+            k for k in {*state["run"], *self.run} if state["run"].get(k) != self.run.get(k)
+        ):
+            raise ModelFolderError(
+                f"The checkpoint in {self.folder} is of another run: {', '.join(different)} differ. "
+                "Resume with the options it was started with, or choose another --out."
+            )
+        try:
+            tensors = load_file(self.folder / state["files"]["last"])
+            best = load_file(self.folder / state["files"]["best"])
+        except (OSError, SafetensorError) as error:
+            raise ModelFolderError(
+                f"The checkpoint in {self.folder} cannot be read ({error}). Delete it."
+            ) from None
+        restore(module, {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")})
+        _restore_moments(optimizer, tensors)
+        return Resumed(state["epoch"], state["history"], best)
+
+    def remove(self) -> None:
+        """Delete the checkpoints, when the model itself is saved."""
+        if self.folder.is_dir():
+            for path in self.folder.iterdir():
+                path.unlink()
+            self.folder.rmdir()
+
+
+def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {prefix + name: tensor for name, tensor in tensors.items()}
+
+
+def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Adam's state, one tensor a name: `adam.<number of the parameter>.<field>`."""
+    return {
+        f"adam.{number}.{field}": torch.as_tensor(value).detach().cpu().clone()
+        for number, fields in optimizer.state_dict()["state"].items()
+        for field, value in fields.items()
+    }
+
+
+def _restore_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if name.startswith("adam."):
+            _, number, field = name.split(".")
+            state.setdefault(int(number), {})[field] = tensor
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

@@ -1,0 +1,47 @@
+"""Where to compute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from vmask.errors import ConfigError
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+
+
+def find_device(name: str) -> torch.device:
+    """The device of that name; `auto` takes the fastest that is there.
+
+    Raises:
+        ConfigError: for a device that this machine does not have.
+    """
+    if name not in DEVICES:
+        raise ConfigError(f"device is {name!r}. Choose one of: {', '.join(DEVICES)}.")
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    if name == "auto":
+        return torch.device(next(kind for kind in there if there[kind]))
+    if not there[name]:
+        raise ConfigError(f"This machine has no {name!r} that torch can use. Use --device auto or cpu.")
+    return torch.device(name)
+
+
+def make_accelerator(name: str) -> Accelerator:
+    """Accelerate's handle on device and processes; `accelerate launch` decides how many there are."""
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState, PartialState
+
+    device = find_device(name)
+    if (
+        PartialState._shared_state
+        and PartialState().num_processes == 1
+        and PartialState().device.type != device.type
+    ):
+        AcceleratorState._reset_state(
+            reset_partial_state=True
+        )  # its state is global; an earlier fit chose otherwise
+    return Accelerator(cpu=device.type == "cpu")

@@ -1,0 +1,279 @@
+"""The training loop: the paper's objective, its random draws and its beta schedule, in one place.
+
+`max E_q[log p(y|R,x)] - beta * KL(q(R|x) || p0(R))` (eq. 8 of the paper), by one draw of R in each step.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from vmask.config import TrainConfig
+from vmask.data.batches import Batch, collate, shuffled_buckets, sorted_buckets
+from vmask.errors import TrainingDiverged, VmaskWarning
+from vmask.masks.contract import Embedded, WordMask
+from vmask.models.contract import MaskedClassifier
+from vmask.training.checkpoints import Checkpoints, learnt_state, restore
+from vmask.training.progress import Silence
+from vmask.training.schedules import beta_at
+from vmask.training.seeding import numpy_stream, own_randomness, reseed_torch
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Encoded texts with their classes.
+
+    Attributes:
+        ids: word ids of each text.
+        labels: (N,) class of each text.
+    """
+
+    ids: Sequence[NDArray[np.int32]]
+    labels: NDArray[np.int64]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """(N,) words of each text."""
+        return np.array([len(one) for one in self.ids], dtype=np.int64)
+
+    def batch(self, rows: NDArray[np.int64], length: int = 0) -> Batch:
+        """The texts in `rows`, padded to at least `length`."""
+        return collate([self.ids[i] for i in rows], self.labels[rows], length)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """How a training went.
+
+    Attributes:
+        history: a row for every epoch: loss, penalty, beta, dev scores, mean and spread of the masks, seconds.
+        best_epoch: the epoch whose weights were kept, counted from 1.
+    """
+
+    history: list[dict[str, Any]]
+    best_epoch: int
+
+
+def train(
+    model: MaskedClassifier,
+    examples: Examples,
+    dev: Examples,
+    config: TrainConfig,
+    accelerator: Accelerator,
+    *,
+    pad_length: int = 0,
+    checkpoints: Checkpoints | None = None,
+    resume: bool = False,
+    progress: Silence | None = None,
+) -> Trained:
+    """Train `model` in place and leave it with the weights of its best epoch on `dev`.
+
+    Args:
+        model: a fresh classifier; see `fresh_model` for the seeding of its weights.
+        examples: training texts.
+        dev: texts that choose the epoch; never trained on.
+        config: the options.
+        accelerator: device and processes.
+        pad_length: length of every batch with `config.pad_to_max`.
+        checkpoints: where to keep the state after every epoch.
+        resume: continue from the checkpoint where there is one; the result is that of an unbroken run.
+        progress: what to show.
+
+    Raises:
+        TrainingDiverged: when the loss is not finite; the last good checkpoint stays.
+    """
+    progress = progress or Silence()
+    with own_randomness(), progress:
+        run = _Run(
+            model, examples, dev, config, accelerator, pad_length if config.pad_to_max else 0, progress
+        )
+        best: dict[str, Tensor] = {}
+        history: list[dict[str, Any]] = []
+        if resume and checkpoints is not None and checkpoints.exists():
+            resumed = checkpoints.resume(model, run.plain_optimizer)
+            history, best = resumed.history, resumed.best
+        else:
+            _prepare_mask(model, examples, accelerator.device)
+        progress.start(config.epochs * run.steps, len(history) * run.steps)
+        for epoch in range(len(history), config.epochs):
+            if _is_over(history, config):
+                break
+            history.append(run.epoch(epoch))
+            if improved := best_epoch(history, config.select) == epoch + 1:
+                best = learnt_state(model)
+            progress.epoch(history[-1], improved)
+            if checkpoints is not None and accelerator.is_main_process:
+                checkpoints.save(epoch + 1, model, run.plain_optimizer, best, history)
+        accelerator.wait_for_everyone()
+        restore(model, best)
+    trained = Trained(history, best_epoch(history, config.select))
+    _warn_of_collapse(model.mask, history[trained.best_epoch - 1])
+    return trained
+
+
+class _Run:
+    """One training run: the wrapped model, its optimiser, and what happens in an epoch."""
+
+    def __init__(
+        self,
+        model: MaskedClassifier,
+        examples: Examples,
+        dev: Examples,
+        config: TrainConfig,
+        accelerator: Accelerator,
+        pad_length: int,
+        progress: Silence,
+    ) -> None:
+        self.model, self.examples, self.dev, self.config = model, examples, dev, config
+        self.accelerator, self.pad_length, self.progress = accelerator, pad_length, progress
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.clipped = (
+            list(model.encoder.head.parameters()) if config.clip_scope == "head" else self.parameters
+        )
+        model.to(accelerator.device)
+        self.plain_optimizer = torch.optim.Adam(
+            self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+        self.wrapped, self.optimizer = accelerator.prepare(model, self.plain_optimizer)
+        self.lengths = examples.lengths
+        self.steps = math.ceil(len(self.lengths) / config.batch_size)
+        self.class_weight = _class_weight(examples.labels, config).to(accelerator.device)
+
+    def epoch(self, epoch: int) -> dict[str, Any]:
+        """Pass once over the training texts, then score the dev texts. Returns the history's row."""
+        started = time.perf_counter()
+        config, accelerator = self.config, self.accelerator
+        reseed_torch(config.seed, "epoch", epoch, accelerator.process_index)
+        self.wrapped.train()
+        losses: list[float] = []
+        penalties: list[float] = []
+        beta = beta_at(config, epoch / config.epochs)
+        for step, rows in enumerate(self._batches(epoch)):
+            done = (epoch + step / self.steps) / config.epochs
+            self.model.mask.progress = done
+            beta = beta_at(config, done)
+            loss, penalty = self._step(self.examples.batch(rows, self.pad_length), beta)
+            if not math.isfinite(loss):
+                raise TrainingDiverged(
+                    f"The loss is {loss} in epoch {epoch + 1}, step {step + 1}. The last good checkpoint is kept. "
+                    f"Try a lower --learning-rate (now {config.learning_rate:g}) or --clip (now {config.clip:g})."
+                )
+            losses.append(loss)
+            penalties.append(penalty)
+            self.progress.step(loss)
+        return {
+            "epoch": epoch + 1,
+            "loss": float(np.mean(losses)),
+            "penalty": float(np.mean(penalties)),
+            "beta": beta,
+            **_score(self.model, self.dev, accelerator.device),
+            "seconds": round(time.perf_counter() - started, 3),
+        }
+
+    def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
+        """This process's share of every batch; a batch too small for all processes is left out."""
+        world, rank = self.accelerator.num_processes, self.accelerator.process_index
+        stream = numpy_stream(self.config.seed, "batches", epoch)
+        for rows in shuffled_buckets(self.lengths, self.config.batch_size, stream):
+            if len(rows) >= world:
+                yield rows[rank::world]
+
+    def _step(self, batch: Batch, beta: float) -> tuple[float, float]:
+        """One draw of R, one step of Adam. Returns loss and penalty."""
+        batch = batch.to(self.accelerator.device)
+        output = self.wrapped(batch)
+        penalty = output.masked.penalty
+        assert batch.labels is not None
+        loss = functional.cross_entropy(output.logits, batch.labels, self.class_weight) + beta * penalty
+        self.optimizer.zero_grad()
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.clipped, self.config.clip)
+        self.optimizer.step()
+        return float(loss.detach()), float(penalty.detach())
+
+
+def best_epoch(history: Sequence[dict[str, Any]], select: str) -> int:
+    """The first epoch with the highest dev score, counted from 1; 0 for an empty history."""
+    scores = [row[f"dev_{select}"] for row in history]
+    return scores.index(max(scores)) + 1 if scores else 0
+
+
+def _is_over(history: Sequence[dict[str, Any]], config: TrainConfig) -> bool:
+    waited = len(history) - best_epoch(history, config.select)
+    return bool(config.patience) and waited >= config.patience
+
+
+def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.device) -> None:
+    """Let the mask look once over the training texts, where its method asks for that."""
+    if type(model.mask).prepare is WordMask.prepare:
+        return
+
+    def embedded() -> Iterator[Embedded]:
+        for rows in sorted_buckets(examples.lengths):
+            batch = examples.batch(rows).to(device)
+            yield Embedded(model.encoder.vectors(batch.distinct), batch.index, batch.words)
+
+    model.mask.prepare(embedded())
+
+
+def _class_weight(labels: NDArray[np.int64], config: TrainConfig) -> Tensor:
+    counts = np.bincount(labels)
+    if config.class_weight is None:
+        return torch.ones(len(counts))
+    return torch.tensor(len(labels) / (len(counts) * np.maximum(counts, 1)), dtype=torch.float32)
+
+
+@torch.no_grad()
+def _score(model: MaskedClassifier, examples: Examples, device: torch.device) -> dict[str, float | None]:
+    """Accuracy and macro F1 on held-out texts, and mean and spread of the masks of their words."""
+    from vmask.metrics.prediction import accuracy, macro_f1
+
+    model.eval()
+    predicted = np.zeros(len(examples.labels), dtype=np.int64)
+    count, total, squares = 0, 0.0, 0.0
+    for rows in sorted_buckets(examples.lengths):
+        batch = examples.batch(rows).to(device)
+        output = model(batch)
+        predicted[rows] = output.logits.argmax(1).cpu().numpy()
+        scores = output.masked.scores[batch.words].double()
+        count, total, squares = (
+            count + len(scores),
+            total + float(scores.sum()),
+            squares + float(scores.square().sum()),
+        )
+    mean = total / max(count, 1)
+    ranks = model.mask.ranks
+    return {
+        "dev_accuracy": accuracy(examples.labels, predicted),
+        "dev_macro_f1": macro_f1(examples.labels, predicted),
+        "mask_mean": mean if ranks else None,
+        "mask_std": max(squares / max(count, 1) - mean**2, 0.0) ** 0.5 if ranks else None,
+    }
+
+
+def _warn_of_collapse(mask: WordMask, row: dict[str, Any]) -> None:
+    """Say so when the masks of all words came out alike: the ranking of words then means little."""
+    mean, std = row["mask_mean"], row["mask_std"]
+    if not mask.ranks or std > 0.02:
+        return
+    for value, fix in ((0.0, "Raise mask.pi or lower --beta"), (1.0, "Raise --beta"), (0.5, "Lower --beta")):
+        if abs(mean - value) < 0.05:
+            warnings.warn(
+                f"The masks of all words are near {value:g} (mean {mean:.3f}, spread {std:.3f}): "
+                f"their ranking means little. {fix}, or train for more epochs.",
+                VmaskWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,81 @@
+"""What a person sees while a model trains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Silence:
+    """Shows nothing. Also the contract: `start`, any number of `step` and `epoch`, inside a `with`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the display."""
+
+    def start(self, steps: int, done: int) -> None:
+        """There will be `steps` steps, of which `done` are done already."""
+
+    def step(self, loss: float) -> None:
+        """One more step is done."""
+
+    def epoch(self, row: Mapping[str, Any], best: bool) -> None:
+        """An epoch is done; `row` is its line of the history."""
+
+
+class TrainingBar(Silence):
+    """A progress bar with the time left, and a line for every epoch, on standard error."""
+
+    def __init__(self, title: str, console: Any = None) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.console = console or Console(stderr=True)
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+        )
+        self.title = title
+        self.task = self.bar.add_task(title, total=None, loss=0.0)
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the display."""
+        self.bar.stop()
+
+    def start(self, steps: int, done: int) -> None:
+        """Set the length of the bar."""
+        self.bar.update(self.task, total=steps, completed=done)
+
+    def step(self, loss: float) -> None:
+        """Move the bar on."""
+        self.bar.update(self.task, advance=1, loss=loss)
+
+    def epoch(self, row: Mapping[str, Any], best: bool) -> None:
+        """Print the epoch's line."""
+        mask = (
+            f"  mask {row['mask_mean']:.2f} ± {row['mask_std']:.2f}" if row["mask_mean"] is not None else ""
+        )
+        self.console.print(
+            f"[dim]{self.title}[/dim] epoch {row['epoch']:>3}  loss {row['loss']:.3f}  beta {row['beta']:.2f}  "
+            f"dev {row['dev_accuracy']:.3f}{mask}{'  [bold green]best[/bold green]' if best else ''}",
+            highlight=False,
+        )

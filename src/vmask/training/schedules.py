@@ -1,0 +1,22 @@
+"""How beta, the weight of the mask penalty, moves during training."""
+
+from __future__ import annotations
+
+from vmask.config import TrainConfig
+
+RELEASED_STEPS = 10
+
+
+def beta_at(config: TrainConfig, progress: float) -> float:
+    """Beta when the share `progress` of the training, from 0 to 1, is done; never below 0.
+
+    `linear` goes straight from `beta` to `beta_end`, down or up. `constant` stays. `cyclic` goes so in each of
+    `beta_cycles` equal parts. `steps` goes in ten equal steps, as the released code does every tenth of its epochs.
+    """
+    start = config.beta
+    end = config.beta if config.beta_end is None or config.beta_schedule == "constant" else config.beta_end
+    if config.beta_schedule == "cyclic":
+        progress = progress * config.beta_cycles % 1.0
+    elif config.beta_schedule == "steps":
+        progress = min(int(progress * RELEASED_STEPS), RELEASED_STEPS - 1) / (RELEASED_STEPS - 1)
+    return max(start + (end - start) * progress, 0.0)

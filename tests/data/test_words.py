@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vmask.data.words import count_words, make_tokenizer, whole_characters
+from vmask.errors import UnknownName
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the development data (../shared) is not here")
+
+
+def words(text: str, cleaning: str) -> list[str]:
+    tokenizer = make_tokenizer(cleaning)
+    normalised = tokenizer.normalizer.normalize_str(text)
+    return [word for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(normalised)]
+
+
+def kim(text: str) -> list[str]:
+    """The cleaning of Kim (2014) as substitutions in turn, but lower-cased before contractions are split."""
+    text = re.sub(r"[^A-Za-z0-9(),!?'`]", " ", text).lower()
+    for contraction in ("'s", "'ve", "n't", "'re", "'d", "'ll"):
+        text = text.replace(contraction, f" {contraction}")
+    return re.sub(r"([,!()?])", r" \1 ", text).split()
+
+
+def shared_texts(name: str) -> list[str]:
+    raw = (SHARED / name).read_bytes().decode("utf-8")
+    header, *lines = raw.rstrip("\n").split("\n")
+    column = header.split("\t").index("text")
+    return [line.split("\t")[column] for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Well-made, isn't it?", "well made , is n't it ?"),
+        ("I've (we'll) they'd he's you're", "i 've ( we 'll ) they 'd he 's you 're"),
+        ("``quoted'' 3.5 stars!!", "``quoted'' 3 5 stars ! !"),
+        ("café — naïve", "caf na ve"),
+        ("'some 'very", "'some 'very"),
+        ("", ""),
+    ],
+)
+def test_paper_cleaning_by_example(text, expected):
+    assert words(text, "paper") == expected.split()
+
+
+@given(st.text(st.sampled_from("nNtTsSvVeErRdDlLaA'`,!?() .é-1\u212a\u0130")) | st.text(max_size=30))
+def test_paper_cleaning_is_kims(text):
+    assert words(text, "paper") == kim(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A well-made FILM, isn't it?", ["a", "well", "-", "made", "film", ",", "is", "n't", "it", "?"]),
+        ("I\u2019m here; don\u2019t", ["i", "'m", "here", ";", "do", "n't"]),
+        ("o'clock 'quoted' y'all're", ["o'clock", "'", "quoted", "'", "y'all", "'re"]),
+        ("do n't he 's", ["do", "n't", "he", "'s"]),
+        ("Größe ŽLUŤOUČKÝ Привет", ["größe", "žluťoučký", "привет"]),
+        ("日本語とカナ", ["日", "本", "語", "と", "カ", "ナ"]),
+        ("한국어 문장", ["한국어", "문장"]),
+        ("हिन्दी می‌خواهم", ["हिन्दी", "می‌خواهم"]),
+        ("👍🏽👩‍💻❤️ 🇩🇪🇫🇷", ["👍🏽", "👩‍💻", "❤️", "🇩🇪", "🇫🇷"]),
+        ("<pad> 3.5%", ["<", "pad", ">", "3", ".", "5", "%"]),
+        ("a\u2028b\u0085c\x1cd\u00a0e", ["a", "b", "c", "d", "e"]),
+        ("cafe\u0301", ["café"]),
+    ],
+)
+def test_gentle_cleaning_by_example(text, expected):
+    assert words(text, "gentle") == expected
+
+
+@pytest.mark.parametrize("cleaning", ["paper", "gentle"])
+@given(st.lists(st.text(max_size=20), max_size=5))
+@settings(max_examples=50)
+def test_counts_are_of_the_words(cleaning, texts):
+    whole = whole_characters(texts)
+    assert count_words(texts, cleaning) == Counter(word for text in whole for word in words(text, cleaning))
+
+
+def test_counts_of_a_stream_longer_than_a_chunk():
+    assert count_words((f"all w{i % 7}" for i in range(4500)), "gentle")["all"] == 4500
+    assert count_words(iter(()), "gentle") == Counter()
+
+
+def test_unknown_cleaning_names_the_near_one():
+    with pytest.raises(UnknownName, match="Did you mean 'gentle'"):
+        make_tokenizer("gentl")
+
+
+def test_lone_surrogates_keep_their_place():
+    assert whole_characters(["ok", "x\ud83dy"]) == ["ok", "x\ufffdy"]
+    assert count_words(["x \ud83d y"], "gentle") == Counter({"x": 1, "\ufffd": 1, "y": 1})
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "expected"), [("sst1", 17_833), ("sst2", 16_186)])
+def test_vocabulary_of_sst_is_the_papers_but_for_five(name, expected):
+    texts = [text for split in ("train", "dev", "test") for text in shared_texts(f"{name}/{split}.tsv")]
+    assert len(count_words(texts, "paper")) == expected
