@@ -65,6 +65,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes_: the labels, as they were given.
         history_: a row for every epoch.
         best_epoch_: the epoch whose weights were kept.
+        about_: facts that the model card tells, such as the name of the dataset; free to set before `save`.
         predictor_: the trained model with its words.
 
     Example:
@@ -136,7 +137,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Sequence[str],  # noqa: N803 - scikit-learn's name
+        X: Sequence[str],
         y: Sequence[Any],
         *,
         dev: tuple[Sequence[str], Sequence[Any]] | None = None,
@@ -164,6 +165,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
+        self.about_: dict[str, Any] = {}
         self.classes_ = np.array(data.labels)
         return self
 
@@ -177,18 +179,18 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"dev_fraction is {self.dev_fraction}; it must be between 0 and 1.")
         return make_plan(**self.get_params())
 
-    def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:  # noqa: N803
+    def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
         """(N, C) probabilities, columns in the order of `classes_`."""
         predictor = self._predictor()
         return predictor.predict_docs(predictor.prepare(check_texts(X)))
 
-    def predict(self, X: Sequence[str]) -> NDArray[Any]:  # noqa: N803
+    def predict(self, X: Sequence[str]) -> NDArray[Any]:
         """(N,) labels, of the kind that `fit` was given."""
         best = self.predict_proba(X).argmax(1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
-    def explain(self, X: str | Sequence[str], method: str = "mask") -> list[Explanation]:  # noqa: N803
+    def explain(self, X: str | Sequence[str], method: str = "mask") -> list[Explanation]:
         """Which words of the texts matter. One text may be given as it is."""
         predictor = self._predictor()
         explainer = EXPLAINERS.get(method)()
@@ -228,6 +230,4 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _get_param_names(cls) -> list[str]:
         """Names of the explicit arguments, in the order of the signature."""
         signature = inspect.signature(cls.__init__)
-        return [
-            p.name for p in signature.parameters.values() if p.name != "self" and p.kind is not p.VAR_KEYWORD
-        ]
+        return [p.name for p in signature.parameters.values() if p.name != "self" and p.kind is not p.VAR_KEYWORD]

@@ -28,9 +28,7 @@ class DataConfig:
         "word2vec-26k",
         "word vectors: `word2vec-26k` (fetched once), `random`, or files (.bin .txt .vec .npy); a comma joins several",
     )
-    train_embeddings: bool | None = option(
-        None, "tune the word vectors too; by default only random ones are tuned"
-    )
+    train_embeddings: bool | None = option(None, "tune the word vectors too; by default only random ones are tuned")
     vocabulary: Literal["vectors", "train", "paper"] = option(
         "vectors",
         "which words are known: those of training and of the vectors, of training alone, or as the paper counts them",
@@ -61,9 +59,7 @@ class TrainConfig:
     learning_rate: float = option(1e-3, "step size of Adam")
     weight_decay: float = option(0.0, "L2 penalty in the gradient (the `l2` method)")
     clip: float = option(5.0, "largest norm of the gradient")
-    clip_scope: Literal["all", "head"] = option(
-        "all", "what is clipped; `head`: the last layer alone, as released"
-    )
+    clip_scope: Literal["all", "head"] = option("all", "what is clipped; `head`: the last layer alone, as released")
     beta: float = option(0.0, "weight of the mask penalty at the start (beta, eq. 9 of the paper)")
     beta_end: float | None = option(None, "weight of the mask penalty at the end; by default as at the start")
     beta_schedule: Literal["linear", "constant", "cyclic", "steps"] = option(
@@ -74,9 +70,7 @@ class TrainConfig:
     patience: int = option(10, "stop after this many epochs without a better dev score; 0 never stops")
     select: Literal["accuracy", "macro_f1"] = option("accuracy", "dev score that picks the best epoch")
     class_weight: Literal["balanced"] | None = option(None, "`balanced` weighs rare classes up in the loss")
-    pad_to_max: bool = option(
-        False, "pad every text to the full length instead of its batch's (slow, as released)"
-    )
+    pad_to_max: bool = option(False, "pad every text to the full length instead of its batch's (slow, as released)")
     seed: int = option(0, "seed of everything random")
 
     def __post_init__(self) -> None:
@@ -100,9 +94,7 @@ def check_choices(options: Any) -> None:
         value = getattr(options, f.name)
         if choices and value is not None and value not in choices:
             near = did_you_mean(str(value), [str(c) for c in choices])
-            raise ConfigError(
-                f"{f.name} is {value!r}.{near} Choose one of: {', '.join(str(c) for c in choices)}."
-            )
+            raise ConfigError(f"{f.name} is {value!r}.{near} Choose one of: {', '.join(str(c) for c in choices)}.")
 
 
 def choices_of(cls: type, name: str) -> tuple[Any, ...]:

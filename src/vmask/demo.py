@@ -68,9 +68,7 @@ class DemoResult:
         for explanation, true in self.explanations:
             verdict = f"  {explanation.target} {explanation.probability:.2f}"
             yield explanation.to_rich()
-            yield Text(
-                verdict + ("" if str(explanation.target) == true else f" (in truth {true})"), style="dim"
-            )
+            yield Text(verdict + ("" if str(explanation.target) == true else f" (in truth {true})"), style="dim")
         yield Text(f"\nreport: {self.report}   ({self.seconds:.0f} s)")
 
 
@@ -173,8 +171,7 @@ def _page(
         explanations=result.explanations,
         how={
             "Data": f"{dataset.name}, {len(dataset.splits['train']):,} / {len(dataset.splits['dev']):,} / "
-            f"{result.test_n:,} texts for training, dev and test; "
-            + (dataset.card.source if dataset.card else ""),
+            f"{result.test_n:,} texts for training, dev and test; " + (dataset.card.source if dataset.card else ""),
             "Word vectors": embeddings,
             "Seed": str(seed),
             "Time": f"{result.seconds:.0f} seconds on {platform.machine()}, {platform.system()}",

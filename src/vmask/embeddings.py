@@ -307,9 +307,7 @@ def _from_line(line: str, dim: int, path: Path, number: int) -> Row:
                 raise ValueError
             return np.array([float(field) for field in fields[1:]], np.float32)
         except ValueError:
-            raise DataError(
-                f"Line {number} of '{path.name}' is not a word and {dim} numbers. {_DAMAGED}"
-            ) from None
+            raise DataError(f"Line {number} of '{path.name}' is not a word and {dim} numbers. {_DAMAGED}") from None
 
     return row
 

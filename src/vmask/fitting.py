@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
 
 from vmask.data.vocabulary import UNK, WordTokenizer, choose_words
 from vmask.data.words import count_words
@@ -83,9 +82,7 @@ def check_texts(texts: Sequence[str]) -> list[str]:
         DataError: where something is not a text.
     """
     if isinstance(texts, str):
-        raise DataError(
-            "A single text was given where a list of texts is expected. Put it in a list: [text]."
-        )
+        raise DataError("A single text was given where a list of texts is expected. Put it in a list: [text].")
     listed = list(texts)
     for number, text in enumerate(listed):
         if not isinstance(text, str):
@@ -177,10 +174,7 @@ def train_plan(
     accelerator = make_accelerator(device)
     with own_randomness():
         reseed_torch(plan.train.seed, "weights")
-        embedding = nn.Embedding.from_pretrained(
-            torch.from_numpy(data.matrix), freeze=not data.tuned, padding_idx=0
-        )
-        model = plan.build(embedding, len(data.labels))
+        model = plan.build(torch.from_numpy(data.matrix), data.tuned, len(data.labels))
     checkpoints = None
     if checkpoint is not None:
         run = {**plan.to_dict(), "data_fingerprint": data.fingerprint, "processes": accelerator.num_processes}
@@ -196,9 +190,7 @@ def train_plan(
         resume=resume,
         progress=progress if accelerator.is_main_process else None,
     )
-    return WordPredictor(
-        model, data.tokenizer, data.labels, data.counts, data.known, accelerator.device
-    ), trained
+    return WordPredictor(model, data.tokenizer, data.labels, data.counts, data.known, accelerator.device), trained
 
 
 def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:
@@ -244,7 +236,7 @@ def _matrix(
     size = len(tokenizer)
     if vectors is None:
         matrix = random.normal(0.0, 0.3, (size, RANDOM_DIM)).astype(np.float32)
-        known = np.zeros(size, dtype=np.bool_)
+        known = np.ones(size, dtype=np.bool_)
     else:
         matrix = random.uniform(-UNKNOWN_WIDTH, UNKNOWN_WIDTH, (size, vectors.dim)).astype(np.float32)
         known = np.zeros(size, dtype=np.bool_)

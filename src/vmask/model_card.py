@@ -14,7 +14,7 @@ TOP_MIN_COUNT = 3
 def model_card(classifier: TextClassifier) -> str:
     """The card as Markdown."""
     plan, data = classifier.plan_, classifier.data_
-    about = getattr(classifier, "about_", {})
+    about = classifier.about_
     best = classifier.history_[classifier.best_epoch_ - 1]
     lines = [
         f"# {plan.model.upper()}-{plan.mask}",

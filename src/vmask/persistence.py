@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from vmask import __version__
 from vmask.data.vocabulary import WordTokenizer
@@ -80,7 +80,7 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
 
 
 def _tensors(predictor: WordPredictor) -> dict[str, Tensor]:
-    """Weights, word counts and which words have vectors. Frozen vectors were rounded to float16: exact and half as big."""
+    """Weights, word counts, which words have vectors. Frozen vectors were rounded to float16: exact, half as big."""
     tensors = {name: t.detach().cpu().contiguous() for name, t in predictor.model.state_dict().items()}
     if not predictor.model.get_parameter(_TABLE).requires_grad:
         tensors[_TABLE] = tensors[_TABLE].half()
@@ -101,7 +101,7 @@ def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, An
         "data": classifier.data_,
         "best_epoch": classifier.best_epoch_,
         "history": classifier.history_,
-        "about": getattr(classifier, "about_", {}),
+        "about": classifier.about_,
         "sha256": digests,
     }
 
@@ -113,9 +113,7 @@ def read_config(path: Path) -> dict[str, Any]:
         ModelFolderError: saying what is wrong and what to do.
     """
     if not path.is_dir():
-        raise ModelFolderError(
-            f"There is no model folder {path}. Make one with: vmask train DATA --out {path}"
-        )
+        raise ModelFolderError(f"There is no model folder {path}. Make one with: vmask train DATA --out {path}")
     if not (path / CONFIG).is_file():
         hint = "Its training is unfinished: add --resume to the `vmask train` command that began it."
         other = "A model folder has a config.json; is this the right path?"
@@ -126,9 +124,7 @@ def read_config(path: Path) -> dict[str, Any]:
         config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
         number = config["format"]
     except (ValueError, TypeError, KeyError, OSError):
-        raise ModelFolderError(
-            f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew."
-        ) from None
+        raise ModelFolderError(f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew.") from None
     if number != FORMAT:
         raise ModelFolderError(
             f"{path} has format {number!r}; this version of vmask reads format {FORMAT}. "
@@ -151,18 +147,15 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
         if not (path / name).is_file():
             raise ModelFolderError(f"{path} lacks {name}. Copy the whole model folder.")
         if sha256(path / name) != config.get("sha256", {}).get(name):
-            raise ModelFolderError(
-                f"{path / name} is not the file that was saved: truncated or changed. Copy it anew."
-            )
+            raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
     try:
         plan = Plan.from_dict(config["plan"])
         tokenizer = WordTokenizer.load(path / TOKENIZER, config["cleaning"], config["max_words"])
         tensors = load_file(path / WEIGHTS)
         counts = tensors.pop("words.count").numpy()
         known = tensors.pop("words.known").numpy().astype(np.bool_)
-        frozen = tensors[_TABLE].dtype == torch.float16
-        embedding = nn.Embedding.from_pretrained(tensors[_TABLE].float(), freeze=frozen, padding_idx=0)
-        model = plan.build(embedding, len(config["labels"]))
+        tuned = tensors[_TABLE].dtype != torch.float16
+        model = plan.build(tensors[_TABLE].float(), tuned, len(config["labels"]))
         model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
         classifier = TextClassifier(**config["params"])
         classifier.plan_, classifier.data_ = plan, config["data"]
@@ -173,7 +166,5 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         raise ModelFolderError(f"{path} is damaged: {error!s:.200}. Copy it anew, or train again.") from None
     classifier.classes_ = np.array(config["labels"])
-    classifier.predictor_ = WordPredictor(
-        model, tokenizer, config["labels"], counts, known, find_device(device)
-    )
+    classifier.predictor_ = WordPredictor(model, tokenizer, config["labels"], counts, known, find_device(device))
     return classifier

@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from vmask.config import DataConfig, TrainConfig, make, to_dict
 from vmask.errors import ConfigError
@@ -42,10 +42,7 @@ class Plan:
         return {
             "model": self.model,
             "mask": self.mask,
-            **{
-                name: to_dict(getattr(self, name))
-                for name in ("model_options", "mask_options", "data", "train")
-            },
+            **{name: to_dict(getattr(self, name)) for name in ("model_options", "mask_options", "data", "train")},
         }
 
     @classmethod
@@ -60,8 +57,17 @@ class Plan:
             train=make(TrainConfig, value["train"]),
         )
 
-    def build(self, embedding: nn.Embedding, classes: int) -> MaskedClassifier:
-        """A fresh classifier over these word vectors; its weights come from torch's global generator."""
+    def build(self, vectors: Tensor, tuned: bool, classes: int) -> MaskedClassifier:
+        """A fresh classifier; its weights come from torch's global generator.
+
+        Args:
+            vectors: (V, D) word vectors; row 0 is padding.
+            tuned: whether the vectors are trained too.
+            classes: C.
+        """
+        embedding: nn.Embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
+            vectors, freeze=not tuned, padding_idx=0
+        )
         encoder = MODELS.get(self.model)(embedding, classes, self.model_options)
         return MaskedClassifier(encoder, MASKS.get(self.mask)(embedding.embedding_dim, self.mask_options))
 

@@ -114,7 +114,7 @@ class WordPredictor:
     def word_scores(self) -> NDArray[np.float32]:
         """(V,) importance of every word of the vocabulary: the mask run once over the word vectors."""
         ids = torch.arange(len(self.tokenizer), device=self.device)
-        parts = [self.model.mask.scores_of(self.model.encoder.vectors(chunk)) for chunk in ids.split(16_384)]
+        parts = [self.model.mask.scores_of(self.model.encoder.vectors(chunk)) for chunk in torch.split(ids, 16_384)]
         scores: NDArray[np.float32] = torch.cat(parts).float().cpu().numpy()
         return scores
 

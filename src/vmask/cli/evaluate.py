@@ -12,9 +12,7 @@ from vmask.cli.options import add_columns, add_data_dir, add_device, add_json
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="DIR", help="a model folder")
-    parser.add_argument(
-        "data", metavar="DATA", help="a dataset, a folder of splits, or a single file (scored whole)"
-    )
+    parser.add_argument("data", metavar="DATA", help="a dataset, a folder of splits, or a single file (scored whole)")
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
     add_columns(parser, "as in training")
     add_data_dir(parser)
@@ -39,9 +37,7 @@ def run(args: argparse.Namespace) -> int:
             raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
         name, split = (
             args.data,
-            load_table(
-                args.data, text=args.text or about.get("text"), label=args.label or about.get("label")
-            ),
+            load_table(args.data, text=args.text or about.get("text"), label=args.label or about.get("label")),
         )
     else:
         dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
@@ -68,7 +64,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result)
     else:
-        say_result(
-            f"accuracy {result['accuracy']:.4f}  macro F1 {result['macro_f1']:.4f}  n {len(true):,}  ({name})"
-        )
+        say_result(f"accuracy {result['accuracy']:.4f}  macro F1 {result['macro_f1']:.4f}  n {len(true):,}  ({name})")
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 from vmask.cli.options import add_json
 
@@ -38,8 +39,9 @@ def _listed(kind: str) -> dict[str, str]:
     from vmask.explain import EXPLAINERS
     from vmask.masks import MASKS
     from vmask.models import MODELS
+    from vmask.registry import Registry
 
     if kind == "datasets":
         return {name: load_card(name).title for name in card_names()}
-    registry = {"masks": MASKS, "models": MODELS, "methods": EXPLAINERS}[kind]
+    registry: Registry[Any] = {"masks": MASKS, "models": MODELS, "methods": EXPLAINERS}[kind]  # type: ignore[assignment]
     return {name: registry.describe(name) for name in registry.names()}

@@ -20,7 +20,7 @@ USER_ERROR, OUR_ERROR, INTERRUPTED = 2, 1, 130
 
 
 def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
-    """The parser for this command line; only its command gets arguments, so that help for one does not import others."""
+    """The parser for this command line; only its command gets arguments, so help for one does not import others."""
     command = next((word for word in words if word in COMMANDS), None)
     parser = argparse.ArgumentParser(
         prog="vmask",
@@ -64,9 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if args.debug:
                 raise
             print(f"error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-            print(
-                "This looks like a fault in vmask. Run again with --debug for the traceback.", file=sys.stderr
-            )  # noqa: T201
+            print("This looks like a fault in vmask. Run again with --debug for the traceback.", file=sys.stderr)  # noqa: T201
             return OUR_ERROR
 
 

@@ -10,9 +10,7 @@ from typing import Any
 from vmask.config import choices_of, help_of, scalar_type
 
 
-def add_fields(
-    parser: argparse.ArgumentParser, title: str, cls: type, prefix: str = "", dest: str = ""
-) -> None:
+def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: str = "", dest: str = "") -> None:
     """Add an option for every field of a dataclass. One that is not given is absent, so that defaults stay one place's.
 
     Args:
@@ -65,9 +63,7 @@ def add_columns(parser: argparse.ArgumentParser, fallback: str) -> None:
 
 def add_data_dir(parser: argparse.ArgumentParser) -> None:
     """Add `--data-dir`."""
-    parser.add_argument(
-        "--data-dir", metavar="DIR", help="folder with local datasets [the VMASK_DATA variable]"
-    )
+    parser.add_argument("--data-dir", metavar="DIR", help="folder with local datasets [the VMASK_DATA variable]")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

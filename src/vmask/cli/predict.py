@@ -15,9 +15,7 @@ CHUNK = 512
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="DIR", help="a model folder")
-    parser.add_argument(
-        "input", metavar="FILE", help="a text a line, a CSV/TSV/JSONL/Parquet column, or - for stdin"
-    )
+    parser.add_argument("input", metavar="FILE", help="a text a line, a CSV/TSV/JSONL/Parquet column, or - for stdin")
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts [as in training]")
     add_device(parser)
     add_json(parser)
@@ -41,12 +39,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def read_texts(source: str, column: str | None, trained_on: str | None) -> Iterator[str]:
-    """The texts of a file, or of standard input where `source` is `-`."""
+    """The texts of a file, or of standard input where `source` is `-`; of a table the column that was trained on."""
     import sys
 
     from vmask.data.readers import iter_texts
 
-    return iter_texts(sys.stdin.buffer if source == "-" else source, column, trained_on)
+    return iter_texts(sys.stdin.buffer if source == "-" else source, column or trained_on)
 
 
 def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:

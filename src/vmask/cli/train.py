@@ -20,14 +20,10 @@ NESTED = (("model", MODELS, "cnn"), ("mask", MASKS, "vmask"))
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments; those of the chosen mask and model join when they are asked for."""
-    parser.add_argument(
-        "data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, or a folder of splits"
-    )
+    parser.add_argument("data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, or a folder of splits")
     parser.add_argument("--model", default="cnn", metavar="NAME", help=f"{', '.join(MODELS.names())} [cnn]")
     parser.add_argument("--mask", default="vmask", metavar="NAME", help=f"{', '.join(MASKS.names())} [vmask]")
-    parser.add_argument(
-        "--preset", metavar="NAME", help="paper_code: as the paper's released code, quirks included"
-    )
+    parser.add_argument("--preset", metavar="NAME", help="paper_code: as the paper's released code, quirks included")
     parser.add_argument("--out", metavar="DIR", help="model folder [runs/DATA-MODEL-MASK-sSEED]")
     parser.add_argument("--resume", action="store_true", help="continue a training that was cut off")
     parser.add_argument("--overwrite", action="store_true", help="replace the model folder if it exists")
@@ -41,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Add `--mask.…` and `--model.…` of the chosen methods, where the command line has such an option or asks for help."""
+    """Add `--mask.…` and `--model.…` of the chosen methods, where the command line has one or asks for help."""
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     for part, _, default in NESTED:
         first.add_argument(f"--{part}", default=default)
@@ -65,9 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from vmask.persistence import CHECKPOINT, CONFIG, check_free
 
     MODELS.get(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
-    out = Path(
-        args.out or f"runs/{Path(args.data).stem}-{args.model}-{args.mask}-s{getattr(args, 'seed', 0)}"
-    )
+    out = Path(args.out or f"runs/{Path(args.data).stem}-{args.model}-{args.mask}-s{getattr(args, 'seed', 0)}")
     check_free(out, args.overwrite, args.resume)
     if args.overwrite and not args.resume and is_main_process():
         shutil.rmtree(out / CHECKPOINT, ignore_errors=True)

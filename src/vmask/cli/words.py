@@ -44,11 +44,7 @@ def run(args: argparse.Namespace) -> int:
     table = Table("word", "importance", "count", box=None, header_style="bold")
     table.columns[1].justify = table.columns[2].justify = "right"
     for word in ranked:
-        table.add_row(
-            word.word if word.known else f"{word.word} (no vector)", f"{word.score:.3f}", f"{word.count:,}"
-        )
+        table.add_row(word.word if word.known else f"{word.word} (no vector)", f"{word.score:.3f}", f"{word.count:,}")
     print_rich(table)
-    print_rich(
-        f"correlation of importance with frequency: {correlation:+.3f} (Pearson, {len(everything):,} words)"
-    )
+    print_rich(f"correlation of importance with frequency: {correlation:+.3f} (Pearson, {len(everything):,} words)")
     return 0

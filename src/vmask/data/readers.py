@@ -128,8 +128,8 @@ def guess_columns(
     for name, option in ((text, "text"), (label, "label")):
         if name is not None and name not in columns:
             raise DataError(
-                f"There is no column '{name}'.{did_you_mean(name, columns)} The columns are: {', "
-                f"'.join(columns)}. Name one of them with --{option}."
+                f"There is no column '{name}'.{did_you_mean(name, columns)} "
+                f"The columns are: {', '.join(columns)}. Name one of them with --{option}."
             )
     text = text or _usual(columns, TEXT_NAMES, label)
     label = label or _usual(columns, LABEL_NAMES, text)
@@ -171,9 +171,7 @@ def existing(path: str | Path) -> Path:
     if path.is_dir():
         raise FileMissing(f"'{path}' is a folder where a file is expected. Name a file in it.")
     here = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise FileMissing(
-        f"There is no file '{path}'.{did_you_mean(path.name, here)} Check the name and the folder."
-    )
+    raise FileMissing(f"There is no file '{path}'.{did_you_mean(path.name, here)} Check the name and the folder.")
 
 
 # Text files ---------------------------------------------------------------------------------------------
@@ -214,13 +212,14 @@ def _refuse_binary(path: Path, start: bytes) -> None:
 
 def _not_utf8(path: Path) -> str:
     """The message for the first line that is not UTF-8; the decoder itself knows no line numbers."""
-    number = 0
+    number = 1
     with _open_bytes(path) as file:
-        for number, line in enumerate(file, 1):
+        for line in file:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError:
                 break
+            number += 1
     return (
         f"Line {number} of '{path.name}' is not UTF-8 text. If the file is Latin-1 (or Windows-1252), "
         f"convert it: iconv -f latin1 -t utf-8 '{path.name}' > 'utf8-{path.name}'"
@@ -228,9 +227,7 @@ def _not_utf8(path: Path) -> str:
 
 
 def _stream_lines(stream: IO[Any]) -> Iterator[str]:
-    lines: Iterable[Any] = getattr(
-        stream, "buffer", stream
-    )  # of sys.stdin, the bytes: strict UTF-8, no locale
+    lines: Iterable[Any] = getattr(stream, "buffer", stream)  # of sys.stdin, the bytes: strict UTF-8, no locale
     for number, line in enumerate(lines, 1):
         if isinstance(line, bytes):
             try:
@@ -271,9 +268,7 @@ def _sniff(path: Path) -> str:
     for delimiter in _DELIMITERS:
         with _text_lines(path, newline="") as lines:
             try:
-                first = [
-                    values for values in islice(csv.reader(lines, delimiter=delimiter), _GUESS_FROM) if values
-                ]
+                first = [values for values in islice(csv.reader(lines, delimiter=delimiter), _GUESS_FROM) if values]
             except csv.Error:
                 continue
         widths = {len(values) for values in first}
@@ -326,9 +321,7 @@ def tsv_is_quoted(path: str | Path) -> bool:
 
 def _check_header(path: Path, header: Sequence[str]) -> None:
     if not header:
-        raise DataError(
-            f"'{path.name}' is empty. Its first line must name the columns, for example: text,label"
-        )
+        raise DataError(f"'{path.name}' is empty. Its first line must name the columns, for example: text,label")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise DataError(f"'{path.name}' has two columns called '{twice[0]}'. Rename one in the first line.")
@@ -355,9 +348,7 @@ def _json(path: Path) -> Iterator[Row]:
     with _text_lines(path) as lines:
         rows = _parse_json(path, lines.read(), 1)
     if not isinstance(rows, list):
-        raise DataError(
-            f"'{path.name}' is not a list of objects: [{{\"text\": ...}}, ...]. One a line is `.jsonl`."
-        )
+        raise DataError(f"'{path.name}' is not a list of objects: [{{\"text\": ...}}, ...]. One a line is `.jsonl`.")
     yield from (_object(path, f"Entry {number}", row) for number, row in enumerate(rows, 1))
 
 
@@ -366,16 +357,13 @@ def _parse_json(path: Path, text: str, number: int) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise DataError(
-            f"Line {number + error.lineno - 1} of '{path.name}' is not JSON: {error.msg}. Correct or "
-            "remove it."
+            f"Line {number + error.lineno - 1} of '{path.name}' is not JSON: {error.msg}. Correct or remove it."
         ) from None
 
 
 def _object(path: Path, where: str, value: Any) -> Row:
     if not isinstance(value, dict):
-        raise DataError(
-            f'{where} of \'{path.name}\' is not an object such as {{"text": "...", "label": "..."}}.'
-        )
+        raise DataError(f'{where} of \'{path.name}\' is not an object such as {{"text": "...", "label": "..."}}.')
     return value
 
 
@@ -389,6 +377,4 @@ def _parquet(path: Path) -> Iterator[Row]:
                 yield from batch.to_pylist()
     except (pa.ArrowInvalid, OSError) as error:
         reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"'{path.name}' cannot be read as parquet: {reason}. Copy or write it again."
-        ) from None
+        raise DataError(f"'{path.name}' cannot be read as parquet: {reason}. Copy or write it again.") from None

@@ -1,4 +1,4 @@
-"""the model's own word mask: how much of each word the classifier sees."""
+"""The model's own word mask: how much of each word the classifier sees."""
 
 from __future__ import annotations
 

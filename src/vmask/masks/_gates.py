@@ -59,7 +59,7 @@ def sample_keep(
     else:
         noise = logistic_noise((len(x.index), len(logits)), logits).gather(1, x.index)
     soft = torch.sigmoid((at_position + noise) / tau)
-    return (soft > 0.5).to(soft.dtype) + soft - soft.detach() if hard else soft
+    return (soft > 0.5).to(soft.dtype) + (soft - soft.detach()) if hard else soft
 
 
 def bernoulli_kl(logits: Tensor, pi: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""no mask: the classifier as it is, trained on cross-entropy alone."""
+"""No mask: the classifier as it is, trained on cross-entropy alone."""
 
 from __future__ import annotations
 

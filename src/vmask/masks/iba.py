@@ -1,4 +1,4 @@
-"""learns how much noise to mix into every word (IBA's readout bottleneck, trained jointly as in the paper)."""
+"""Learns how much noise to mix into every word (IBA's readout bottleneck, trained jointly as in the paper)."""
 
 from __future__ import annotations
 
@@ -43,9 +43,11 @@ class IBA(WordMask):
         self.net = ScoreNet(dim, options.hidden, options.activation)
         last = self.net.net[-1]
         assert isinstance(last, nn.Linear)
-        with torch.no_grad():  # starts near the identity, lambda = 0.993, as the original
+        with torch.no_grad():
+            # Starts near the identity, lambda = 0.989. The original starts at 5, on the edge of its clamp, where
+            # about half of the words have no gradient.
             last.weight.mul_(1e-3)
-            last.bias.fill_(5.0)
+            last.bias.fill_(4.5)
         self.mean: Tensor
         self.std: Tensor
         self.register_buffer("mean", torch.zeros(dim))

@@ -1,4 +1,4 @@
-"""no mask, with l2 regularisation of the weights (the paper's second baseline)."""
+"""No mask, with l2 regularisation of the weights (the paper's second baseline)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""learns to select k words of every text (L2X, trained jointly as in the paper)."""
+"""Learns to select k words of every text (L2X, trained jointly as in the paper)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ class L2XOptions:
     def __post_init__(self) -> None:
         check_positive(self, "k", "tau", "hidden")
         if self.normalise and self.mode == "khot":
-            raise ConfigError(
-                "normalise has no effect with mode=khot. Set mode=soft, or leave normalise out."
-            )
+            raise ConfigError("normalise has no effect with mode=khot. Set mode=soft, or leave normalise out.")
 
 
 @MASKS.register("l2x")
@@ -82,4 +80,5 @@ class L2X(WordMask):
         rank = torch.empty_like(order).scatter_(
             1, order, torch.arange(floor.shape[1], device=floor.device).expand_as(order)
         )
-        return ((rank < self.options.k) & x.words).to(floor.dtype)
+        selected: Tensor = (rank < self.options.k) & x.words
+        return selected.to(floor.dtype)

@@ -1,4 +1,4 @@
-"""control: VMASK with a frozen, random inference network, so that words get chances that mean nothing."""
+"""Control: VMASK with a frozen, random inference network, so that words get chances that mean nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""learns for every word the chance that it is kept, under an information bottleneck (the paper's method)."""
+"""Learns for every word the chance that it is kept, under an information bottleneck (the paper's method)."""
 
 from __future__ import annotations
 
@@ -35,9 +35,7 @@ class VMaskOptions:
     reduction: Literal["mean", "sum"] = option(
         "mean", "penalty as mean over words, or as the paper's sum over the words of a text"
     )
-    penalty_over: Literal["words", "all"] = option(
-        "words", "penalty over words, or over padding too as released"
-    )
+    penalty_over: Literal["words", "all"] = option("words", "penalty over words, or over padding too as released")
     inference: Literal["expectation", "threshold"] = option(
         "expectation", "what multiplies a word at inference: E[R], or 1 where E[R] is at least 0.5 and else 0"
     )

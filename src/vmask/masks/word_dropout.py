@@ -1,4 +1,4 @@
-"""control: drops every word with the same chance in training, and learns no importance."""
+"""Control: drops every word with the same chance in training, and learns no importance."""
 
 from __future__ import annotations
 

@@ -19,15 +19,15 @@ from torch.nn import functional
 class _WindowMax(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, table: Tensor, index: Tensor, scale: Tensor, weight: Tensor, windows: Tensor, pad: int
+        ctx: Any, table: Tensor, index: Tensor, scale: Tensor, weight: Tensor, windows: Tensor, pads: tuple[int, int]
     ) -> Tensor:
         filters, dim, width = weight.shape
         flat_weight = weight.permute(1, 2, 0).reshape(dim, width * filters)
         projected = table @ flat_weight  # (U, k * F)
         # Row w * k + j of the (U * k, F) view is the projection of word w by offset j. Padding has weight 0.
         offsets = torch.arange(width, device=index.device)
-        rows = functional.pad(index, (pad, pad)).unfold(1, width, 1) * width + offsets  # (B, W, k)
-        weights = functional.pad(scale, (pad, pad)).unfold(1, width, 1).contiguous()  # (B, W, k)
+        rows = functional.pad(index, pads).unfold(1, width, 1) * width + offsets  # (B, W, k)
+        weights = functional.pad(scale, pads).unfold(1, width, 1).contiguous()  # (B, W, k)
         sums = functional.embedding_bag(
             rows.reshape(-1, width),
             projected.view(-1, filters),
@@ -37,11 +37,11 @@ class _WindowMax(torch.autograd.Function):
         counted = torch.arange(rows.shape[1], device=index.device) < windows.unsqueeze(1)  # (B, W)
         best, where = sums.masked_fill_(~counted.unsqueeze(-1), torch.finfo(sums.dtype).min).max(1)
         ctx.save_for_backward(table, projected, rows, weights, where, flat_weight)
-        ctx.width, ctx.pad = width, pad
+        ctx.width, ctx.before, ctx.positions = width, pads[0], index.shape[1]
         return best
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         table, projected, rows, weights, where, flat_weight = ctx.saved_tensors
         width, (texts, filters) = ctx.width, grad.shape
         chosen = where.unsqueeze(-1).expand(-1, -1, width)  # (B, F, k) the window that won
@@ -56,10 +56,8 @@ class _WindowMax(torch.autograd.Function):
         if ctx.needs_input_grad[2]:
             positions = where.unsqueeze(-1) + torch.arange(width, device=grad.device)
             padded = grad.new_zeros(texts, rows.shape[1] + width - 1)
-            padded.scatter_add_(
-                1, positions.view(texts, -1), (grad * projected.view(-1)[cells]).view(texts, -1)
-            )
-            grad_scale = padded[:, ctx.pad : padded.shape[1] - ctx.pad]
+            padded.scatter_add_(1, positions.view(texts, -1), (grad * projected.view(-1)[cells]).view(texts, -1))
+            grad_scale = padded[:, ctx.before : ctx.before + ctx.positions]
         grad_weight = None
         if ctx.needs_input_grad[3]:
             grad_weight = (table.t() @ grad_projected).view(-1, width, filters).permute(2, 0, 1)
@@ -67,11 +65,18 @@ class _WindowMax(torch.autograd.Function):
 
 
 def window_max(
-    table: Tensor, index: Tensor, scale: Tensor, weight: Tensor, bias: Tensor, windows: Tensor, pad: int
+    table: Tensor,
+    index: Tensor,
+    scale: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    windows: Tensor,
+    pads: tuple[int, int],
 ) -> Tensor:
     """(B, F) largest response of every filter over the counted windows of every text, bias included.
 
-    Equal to `Conv1d(D, F, k, padding=pad)` on `scale * table[index]`, then the maximum over the first `windows` steps.
+    Equal to `Conv1d(D, F, k)` on `scale * table[index]` with zeros at both ends, then the maximum over the first
+    `windows` steps.
 
     Args:
         table: (U, D) vectors of the distinct words.
@@ -80,7 +85,7 @@ def window_max(
         weight: (F, D, k) filters, as a `Conv1d` has them.
         bias: (F,).
         windows: (B,) how many windows of each text count, at least 1 each.
-        pad: zeros in front and behind.
+        pads: how many zeros in front and behind.
     """
-    best: Tensor = _WindowMax.apply(table, index, scale, weight, windows, pad)
+    best: Tensor = _WindowMax.apply(table, index, scale, weight, windows, pads)  # type: ignore[no-untyped-call]
     return best + bias

@@ -1,4 +1,4 @@
-"""convolution over windows of 3, 4 and 5 words, max over time (Kim 2014)."""
+"""Convolution over windows of 3, 4 and 5 words, max over time (Kim 2014)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ class CNNOptions:
         "wide",
         "windows that reach over the ends of a text (every word meets every filter weight), or inside it alone",
     )
-    count_padding: bool = option(
-        False, "windows of padding count too, as released: the answer depends on the batch"
-    )
+    count_padding: bool = option(False, "windows of padding count too, as released: the answer depends on the batch")
 
     def __post_init__(self) -> None:
         check_positive(self, "filters")
@@ -67,24 +65,24 @@ class CNN(WordEncoder):
     def encode(self, x: Embedded, lengths: Tensor, masked: Masked | None) -> Tensor:
         """(B, C) logits of what is seen of the words."""
         table, index, scale = x.table, x.index, x.words.to(x.table.dtype)
-        if (
-            masked is not None and masked.shift is not None
-        ):  # noise differs at every position: no word is shared
+        if masked is not None and masked.shift is not None:
+            # Noise differs at every position, so no two positions share a vector.
             table = masked.apply(x.dense()).flatten(0, 1)
             index = torch.arange(len(table), device=table.device).view_as(index)
         elif masked is not None:
             scale = masked.scale * scale
         pooled = []
         for width, convolution in zip(self.options.widths, self.convolutions, strict=True):
+            assert isinstance(convolution, nn.Conv1d)
+            assert convolution.bias is not None
+            reach = width - 1 if self.options.padding == "wide" else 0
             # A text shorter than the filter still fills one window, the rest of it zero.
-            pad = width - 1 if self.options.padding == "wide" else max(0, width - index.shape[1])
-            available = index.shape[1] + 2 * pad - width + 1
+            pads = (reach, max(reach, width - index.shape[1]))
             if self.options.count_padding:
-                windows = torch.full_like(lengths, available)
+                windows = torch.full_like(lengths, index.shape[1] + sum(pads) - width + 1)
             else:
-                reach = width - 1 if self.options.padding == "wide" else 1 - width
-                windows = (lengths + reach).clamp_min(1)
-            best = window_max(table, index, scale, convolution.weight, convolution.bias, windows, pad)
+                windows = (lengths + 2 * reach - width + 1).clamp_min(1)
+            best = window_max(table, index, scale, convolution.weight, convolution.bias, windows, pads)
             pooled.append(torch.relu(best))
         logits: Tensor = self.output(self.dropout(torch.cat(pooled, 1)))
         return logits

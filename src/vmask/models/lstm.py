@@ -1,4 +1,4 @@
-"""one unidirectional LSTM layer, max over time."""
+"""One unidirectional LSTM layer, max over time."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ class LSTMOptions:
     dropout: float = option(0.2, "dropout before the last layer")
     embedding_dropout: float = option(0.0, "dropout of the word vectors in front of the mask")
     squash: bool = option(False, "tanh before and after the maximum over time, as released")
-    count_padding: bool = option(
-        False, "time steps of padding count too, as released: the answer depends on the batch"
-    )
+    count_padding: bool = option(False, "time steps of padding count too, as released: the answer depends on the batch")
     double_softmax: bool = option(False, "softmax before the cross-entropy that has its own, as released")
 
     def __post_init__(self) -> None:

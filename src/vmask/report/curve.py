@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import pairwise
 
 WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 46, 120, 14, 34
 COLOURS = ("#115ea3", "#c2571a", "#2e7d4f", "#7a3e9d")
 
 
-def curve_svg(
-    lines: Mapping[str, Sequence[float]], y_label: str, marks: Mapping[str, int] | None = None
-) -> str:
+def curve_svg(lines: Mapping[str, Sequence[float]], y_label: str, marks: Mapping[str, int] | None = None) -> str:
     """A picture of one or more lines.
 
     Args:
@@ -33,7 +32,7 @@ def curve_svg(
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
 
     parts = [
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(y_label)} after every epoch" class="curve">'
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" class="curve" aria-label="{escape(y_label)}, every epoch">'
     ]
     for i in range(5):
         value = low + (high - low) * i / 4
@@ -46,21 +45,15 @@ def curve_svg(
         f'<text x="{x(epoch):.1f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{epoch}</text>'
         for epoch in range(1, epochs + 1, step)
     ]
-    parts.append(
-        f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 2}" text-anchor="middle">epoch</text>'
-    )
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 2}" text-anchor="middle">epoch</text>')
     label_y = _apart([y(line[-1]) for line in lines.values()])
     for (name, line), colour, at in zip(lines.items(), COLOURS * len(lines), label_y, strict=False):
         points = " ".join(f"{x(i + 1):.1f},{y(v):.1f}" for i, v in enumerate(line))
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(
-            f'<text x="{x(len(line)) + 8:.1f}" y="{at + 4:.1f}" fill="{colour}">{escape(name)}</text>'
-        )
+        parts.append(f'<text x="{x(len(line)) + 8:.1f}" y="{at + 4:.1f}" fill="{colour}">{escape(name)}</text>')
         if marks and name in marks:
             epoch = marks[name]
-            parts.append(
-                f'<circle cx="{x(epoch):.1f}" cy="{y(line[epoch - 1]):.1f}" r="4.5" fill="{colour}"/>'
-            )
+            parts.append(f'<circle cx="{x(epoch):.1f}" cy="{y(line[epoch - 1]):.1f}" r="4.5" fill="{colour}"/>')
     return "".join([*parts, "</svg>"])
 
 
@@ -68,6 +61,6 @@ def _apart(heights: Sequence[float], gap: float = 15.0) -> list[float]:
     """The heights, moved down where labels would overlap."""
     placed = list(heights)
     order = sorted(range(len(placed)), key=lambda i: placed[i])
-    for above, below in zip(order, order[1:], strict=False):
+    for above, below in pairwise(order):
         placed[below] = max(placed[below], placed[above] + gap)
     return placed

@@ -36,12 +36,6 @@ def make_accelerator(name: str) -> Accelerator:
     from accelerate.state import AcceleratorState, PartialState
 
     device = find_device(name)
-    if (
-        PartialState._shared_state
-        and PartialState().num_processes == 1
-        and PartialState().device.type != device.type
-    ):
-        AcceleratorState._reset_state(
-            reset_partial_state=True
-        )  # its state is global; an earlier fit chose otherwise
+    if PartialState._shared_state and PartialState().num_processes == 1 and PartialState().device.type != device.type:
+        AcceleratorState._reset_state(reset_partial_state=True)  # its state is global; an earlier fit chose otherwise
     return Accelerator(cpu=device.type == "cpu")

@@ -97,9 +97,7 @@ def train(
     """
     progress = progress or Silence()
     with own_randomness(), progress:
-        run = _Run(
-            model, examples, dev, config, accelerator, pad_length if config.pad_to_max else 0, progress
-        )
+        run = _Run(model, examples, dev, config, accelerator, pad_length if config.pad_to_max else 0, progress)
         best: dict[str, Tensor] = {}
         history: list[dict[str, Any]] = []
         if resume and checkpoints is not None and checkpoints.exists():
@@ -140,9 +138,7 @@ class _Run:
         self.model, self.examples, self.dev, self.config = model, examples, dev, config
         self.accelerator, self.pad_length, self.progress = accelerator, pad_length, progress
         self.parameters = [p for p in model.parameters() if p.requires_grad]
-        self.clipped = (
-            list(model.encoder.head.parameters()) if config.clip_scope == "head" else self.parameters
-        )
+        self.clipped = list(model.encoder.head.parameters()) if config.clip_scope == "head" else self.parameters
         model.to(accelerator.device)
         self.plain_optimizer = torch.optim.Adam(
             self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay

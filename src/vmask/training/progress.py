@@ -71,9 +71,7 @@ class TrainingBar(Silence):
 
     def epoch(self, row: Mapping[str, Any], best: bool) -> None:
         """Print the epoch's line."""
-        mask = (
-            f"  mask {row['mask_mean']:.2f} ± {row['mask_std']:.2f}" if row["mask_mean"] is not None else ""
-        )
+        mask = f"  mask {row['mask_mean']:.2f} ± {row['mask_std']:.2f}" if row["mask_mean"] is not None else ""
         self.console.print(
             f"[dim]{self.title}[/dim] epoch {row['epoch']:>3}  loss {row['loss']:.3f}  beta {row['beta']:.2f}  "
             f"dev {row['dev_accuracy']:.3f}{mask}{'  [bold green]best[/bold green]' if best else ''}",

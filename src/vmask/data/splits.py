@@ -1,0 +1,123 @@
+"""Train, dev and test: what a split is, and how a missing one is held out of the others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from vmask.data.card import SplitRule
+from vmask.errors import DataError
+
+SHARE = 0.1
+"""Rows of dev and of test, each, where no card says how many."""
+FEWEST = 10
+"""Rows below which nothing can be held out."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Texts with their labels."""
+
+    texts: list[str]
+    labels: list[str]
+    """One a text; empty where the source has no labels and none were asked for."""
+    ids: list[str]
+    """Where each row comes from: the `id` column if it is unique, else split and row number (`train-17`)."""
+    notes: tuple[str, ...] = ()
+    """What was left out."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, rows: Sequence[int]) -> Split:
+        """Some of the rows."""
+        labels = [self.labels[i] for i in rows] if self.labels else []
+        return Split([self.texts[i] for i in rows], labels, [self.ids[i] for i in rows])
+
+
+def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[str, Split], tuple[str, ...]]:
+    """Hold out the splits that are missing.
+
+    The same rows in another order give the same splits: rows are sorted by their content before any are
+    drawn.
+
+    Args:
+        splits: what there is; `all` stands for `train` where that is missing.
+        rule: the card's numbers, or None for 10% each.
+
+    Returns:
+        The splits, with train, dev and test first, and what was done, in words.
+
+    Raises:
+        DataError: where there are too few rows.
+    """
+    found = dict(splits)
+    whole = "train"
+    if "train" not in found:
+        found["train"], whole = found.pop("all"), "all rows"
+    rule = rule or SplitRule()
+    base, notes = len(found["train"]), []
+    for name, rows in (("test", rule.test_rows), ("dev", rule.dev_rows)):
+        if name in found:
+            continue
+        if base < FEWEST:
+            raise DataError(
+                f"There are only {base} rows, too few to hold out a {name} split. Give at least {FEWEST}, "
+                f"or a folder with a file for each split: train.csv, dev.csv, test.csv."
+            )
+        count, how = _count(base, rows, rule.of_rows)
+        found["train"], found[name], drawn = _hold_out(found["train"], count, rule)
+        notes.append(f"No {name} split: held out {how} of {whole} ({count:,} rows), {drawn}, seed {rule.seed}.")
+    order = [*("train", "dev", "test"), *(name for name in found if name not in ("train", "dev", "test"))]
+    return {name: found[name] for name in order}, tuple(notes)
+
+
+def _count(base: int, rows: int | None, of_rows: int | None) -> tuple[int, str]:
+    if rows is not None and (of_rows is None or base == of_rows) and rows < base:
+        return rows, f"{100 * rows / base:.3g}%"
+    share = rows / of_rows if rows is not None and of_rows else SHARE
+    return max(1, round(share * base)), f"{100 * share:.3g}%"
+
+
+def _hold_out(split: Split, count: int, rule: SplitRule) -> tuple[Split, Split, str]:
+    from sklearn.model_selection import train_test_split
+
+    order = sorted(range(len(split)), key=lambda i: _key(split, i))
+    labels = [split.labels[i] for i in order]
+    drawn = "stratified" if rule.stratified else "drawn at random"
+    if rule.stratified:
+        rarest, least = min(Counter(labels).items(), key=lambda item: (item[1], item[0]))
+        if least < 2 or min(count, len(order) - count) < len(set(labels)):
+            drawn = f"not stratified as label '{rarest}' has only {least} row{'s' * (least != 1)}"
+    rest, out = train_test_split(
+        order, test_size=count, random_state=rule.seed, stratify=labels if drawn == "stratified" else None
+    )
+    return split.take(sorted(rest)), split.take(sorted(out)), drawn
+
+
+def _key(split: Split, i: int) -> tuple[str, str, int]:
+    return hashlib.sha256(split.texts[i].encode("utf-8", "surrogatepass")).hexdigest(), split.labels[i], i
+
+
+def shared_texts(splits: Mapping[str, Split]) -> tuple[str, ...]:
+    """Notes about texts of train that stand in dev or test too, where results on them flatter."""
+    train = set(splits["train"].texts)
+    notes = []
+    for name in ("dev", "test"):
+        if count := len(train & set(splits[name].texts)):
+            stand = "text of train stands" if count == 1 else "texts of train stand"
+            notes.append(f"{count:,} {stand} in {name} too.")
+    return tuple(notes)
+
+
+def fingerprint(splits: Mapping[str, Split]) -> str:
+    """The sha256 over the ids, labels and texts of all splits."""
+    digest = hashlib.sha256()
+    for name in sorted(splits):
+        split = splits[name]
+        for i, text in enumerate(split.texts):
+            label = split.labels[i] if split.labels else ""
+            digest.update("\0".join((name, split.ids[i], label, text, "")).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

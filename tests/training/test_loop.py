@@ -1,0 +1,220 @@
+"""The training loop: it learns, repeats exactly, resumes, and stops when it must."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from toy import toy_texts
+
+from vmask import TextClassifier
+from vmask.config import make
+from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
+from vmask.masks import MASKS
+from vmask.models import MODELS
+from vmask.training.loop import _warn_of_collapse, best_epoch
+from vmask.training.progress import Silence, TrainingBar
+
+SMALL = {"embeddings": "random", "epochs": 3, "model__filters": 8, "mask__hidden": 20, "learning_rate": 0.02}
+
+
+def weights(classifier):
+    return {name: t.clone() for name, t in classifier.predictor_.model.state_dict().items()}
+
+
+def equal(one, two):
+    return all(torch.equal(one[name], two[name]) for name in one)
+
+
+@pytest.mark.parametrize("model", MODELS.names())
+@pytest.mark.parametrize("mask", MASKS.names())
+def test_every_mask_trains_every_model(model, mask):
+    texts, labels = toy_texts(240)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VmaskWarning)  # a short training may leave masks alike
+        options = {"embeddings": "random", "epochs": 25, "learning_rate": 0.003, "dev_fraction": 0.3}
+        classifier = TextClassifier(model, mask, **options).fit(texts, labels)
+    test_texts, test_labels = toy_texts(60, seed=9)
+    assert classifier.score(test_texts, test_labels) > 0.85
+
+
+def test_history_has_a_row_for_every_epoch():
+    row = TextClassifier(**SMALL).fit(*toy_texts(80)).history_[-1]
+    assert {"epoch", "loss", "penalty", "beta", "dev_accuracy", "dev_macro_f1", "mask_mean", "mask_std"} <= set(row)
+    assert row["epoch"] == 3
+    assert row["seconds"] >= 0
+
+
+def test_training_repeats_exactly_and_another_seed_does_not():
+    texts, labels = toy_texts(80)
+    first = weights(TextClassifier(**SMALL).fit(texts, labels))
+    assert equal(first, weights(TextClassifier(**SMALL).fit(texts, labels)))
+    assert not equal(first, weights(TextClassifier(**SMALL, seed=1).fit(texts, labels)))
+
+
+def test_training_leaves_the_callers_random_stream_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    TextClassifier(**SMALL).fit(*toy_texts(40))
+    assert torch.equal(torch.rand(3), expected)
+
+
+class StopAfter(Silence):
+    """Ends the training in the middle of an epoch, as a kill would."""
+
+    def __init__(self, steps):
+        self.left = steps
+
+    def step(self, loss):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("model", MODELS.names())
+@pytest.mark.parametrize("mask", ["vmask", "iba"])
+def test_a_resumed_training_ends_where_an_unbroken_one_does(model, mask, tmp_path):
+    texts, labels = toy_texts(200)
+    options = {"embeddings": "random", "epochs": 4, "batch_size": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VmaskWarning)
+        whole = TextClassifier(model, mask, **options).fit(texts, labels)
+        with pytest.raises(KeyboardInterrupt):
+            TextClassifier(model, mask, **options).fit(
+                texts, labels, checkpoint=tmp_path / "c", progress=StopAfter(9 * 2 + 4)
+            )
+        resumed = TextClassifier(model, mask, **options).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
+    assert equal(weights(whole), weights(resumed))
+    assert [r["loss"] for r in whole.history_] == [r["loss"] for r in resumed.history_]
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    texts, labels = toy_texts(60)
+    TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c")
+    with pytest.raises(ModelFolderError, match="train differ"):
+        TextClassifier(**{**SMALL, "learning_rate": 0.5}).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
+    with pytest.raises(ModelFolderError, match="data_fingerprint"):
+        TextClassifier(**SMALL).fit(texts[::-1], labels, checkpoint=tmp_path / "c", resume=True)
+
+
+def test_a_damaged_checkpoint_is_said(tmp_path):
+    texts, labels = toy_texts(60)
+    TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c")
+    for path in (tmp_path / "c").glob("epoch-*.safetensors"):
+        path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ModelFolderError, match="cannot be read"):
+        TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
+
+
+def test_only_the_newest_checkpoint_is_kept_and_nothing_is_a_pickle(tmp_path):
+    TextClassifier(**SMALL).fit(*toy_texts(60), checkpoint=tmp_path / "c")
+    assert sorted(p.name for p in (tmp_path / "c").iterdir()) == [
+        "best-3.safetensors",
+        "epoch-3.safetensors",
+        "state.json",
+    ]
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(tmp_path, monkeypatch):
+    texts, labels = toy_texts(100)
+
+    class Poison(Silence):
+        """Ruins the weights in the second epoch."""
+
+        steps = 0
+
+        def step(self, loss):
+            self.steps += 1
+            if self.steps == 3:
+                with torch.no_grad():
+                    held[0].encoder.output.weight.fill_(float("nan"))
+
+    held = []
+    monkeypatch.setattr(
+        "vmask.models.contract.MaskedClassifier.train",
+        lambda self, mode=True: held.append(self) or torch.nn.Module.train(self, mode),
+    )
+    classifier = TextClassifier(**SMALL)
+    with pytest.raises(TrainingDiverged, match="--learning-rate"):
+        classifier.fit(texts, labels, checkpoint=tmp_path / "c", progress=Poison())
+    monkeypatch.undo()
+    resumed = TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
+    assert equal(weights(resumed), weights(TextClassifier(**SMALL).fit(texts, labels)))
+
+
+def test_the_best_epoch_is_the_first_of_the_highest():
+    history = [{"dev_accuracy": a, "dev_macro_f1": f} for a, f in [(0.5, 0.9), (0.8, 0.1), (0.8, 0.2)]]
+    assert best_epoch(history, "accuracy") == 2
+    assert best_epoch(history, "macro_f1") == 1
+    assert best_epoch([], "accuracy") == 0
+
+
+def test_patience_stops_early():
+    texts, labels = toy_texts(80)
+    classifier = TextClassifier(embeddings="random", epochs=50, patience=2, learning_rate=0.02).fit(texts, labels)
+    assert len(classifier.history_) == classifier.best_epoch_ + 2
+
+
+def test_balanced_weights_help_the_rare_class():
+    texts, labels = toy_texts(200)
+    rare = [i for i, label in enumerate(labels) if label == "pos"][:6]
+    rows = [i for i, label in enumerate(labels) if label == "neg"] + rare
+    texts, labels = [texts[i] for i in rows], [labels[i] for i in rows]
+    options = {"embeddings": "random", "epochs": 6, "select": "macro_f1", "learning_rate": 0.005}
+
+    def share(class_weight):
+        classifier = TextClassifier(mask="base", class_weight=class_weight, **options).fit(texts, labels)
+        return np.mean(classifier.predict_proba(toy_texts(40, seed=3)[0])[:, 1])
+
+    assert share("balanced") > share(None) + 0.05
+
+
+@pytest.mark.parametrize(("mean", "fix"), [(0.01, "mask.pi"), (0.99, "Raise --beta"), (0.49, "Lower --beta")])
+def test_collapsed_masks_are_warned_of(mean, fix):
+    mask = MASKS.get("vmask")(4, make(MASKS.get("vmask").Options, {}))
+    with pytest.warns(VmaskWarning, match=fix):
+        _warn_of_collapse(mask, {"mask_mean": mean, "mask_std": 0.001})
+    _warn_of_collapse(mask, {"mask_mean": mean, "mask_std": 0.2})  # masks that differ are fine
+    _warn_of_collapse(MASKS.get("base")(4, None), {"mask_mean": None, "mask_std": None})
+
+
+def test_a_collapse_in_training_is_warned_of():
+    with pytest.warns(VmaskWarning, match=r"near 0\.5"):
+        TextClassifier(embeddings="random", epochs=3, beta=50.0, beta_end=50.0).fit(*toy_texts(120))
+
+
+def test_the_bar_shows_every_epoch():
+    from io import StringIO
+
+    from rich.console import Console
+
+    console = Console(file=StringIO(), width=120)
+    TextClassifier(**SMALL).fit(*toy_texts(60), progress=TrainingBar("cnn", console))
+    shown = console.file.getvalue()
+    assert all(f"epoch   {epoch}" in shown for epoch in (1, 2, 3))
+    assert "best" in shown
+
+
+def test_two_processes_train_a_model_of_the_same_quality(tmp_path):
+    """`accelerate launch` with two processes, on the CPU."""
+    import json
+    import subprocess
+    import sys
+
+    from toy import write_csv
+
+    data = write_csv(tmp_path / "toy.csv", *toy_texts(200))
+    out = tmp_path / "model"
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "-m", "vmask"]
+    command += ["train", str(data), "--out", str(out), "--embeddings", "random", "--epochs", "8", "--json"]
+    command += ["--learning-rate", "0.02", "--device", "cpu"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    result = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
+    assert result["test_accuracy"] > 0.9
+    assert (out / "model.safetensors").is_file()
+    assert not Path(out / "checkpoint").exists()
