@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from vmask.errors import ConfigError, did_you_mean
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explanation
-from vmask.fitting import check_texts, prepare_data, train_plan
+from vmask.fitting import check_labels, check_texts, prepare_data, train_plan
 from vmask.plan import Plan, make_plan
 from vmask.predictor import WordImportance, WordPredictor
 from vmask.training.progress import Silence, TrainingBar
@@ -175,8 +175,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             ConfigError: for an option that cannot work.
         """
-        if not 0 < self.dev_fraction < 1:
-            raise ConfigError(f"dev_fraction is {self.dev_fraction}; it must be between 0 and 1.")
+        if not isinstance(self.dev_fraction, (int, float)) or not 0 < self.dev_fraction < 1:
+            raise ConfigError(f"dev_fraction is {self.dev_fraction!r}; it must be a number between 0 and 1.")
         return make_plan(**self.get_params())
 
     def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
@@ -189,6 +189,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         best = self.predict_proba(X).argmax(1)
         labels: NDArray[Any] = self.classes_[best]
         return labels
+
+    def score(self, X: Sequence[str], y: Sequence[Any], sample_weight: Sequence[float] | None = None) -> float:
+        """Share of texts whose label is right; unlike scikit-learn's, also for labels such as 3.5."""
+        predicted = self.predict(X).tolist()
+        right = [one == other for one, other in zip(predicted, check_labels(y, len(predicted)), strict=True)]
+        return float(np.average(right, weights=sample_weight))
 
     def explain(self, X: str | Sequence[str], method: str = "mask") -> list[Explanation]:
         """Which words of the texts matter. One text may be given as it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 
 from vmask.data.vocabulary import UNK, WordTokenizer, choose_words
 from vmask.data.words import count_words
 from vmask.embeddings import Coverage, Vectors, coverage, read_vectors
-from vmask.errors import DataError, VmaskWarning
+from vmask.errors import DataError, ModelFolderError, VmaskWarning
 from vmask.plan import Plan
 from vmask.predictor import WordPredictor
 from vmask.training.checkpoints import Checkpoints
@@ -102,10 +104,12 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
     if len(listed) != count:
         raise DataError(f"There are {count} texts and {len(listed)} labels. Give one label for each text.")
     for number, label in enumerate(listed):
-        if label is None or label != label:  # NaN differs from itself
+        if label is None or (isinstance(label, float) and math.isnan(label)):
             raise DataError(f"Label number {number} is missing ({label}). Drop the rows without a label.")
         if not isinstance(label, (str, int, float)):
             raise DataError(f"Label number {number} is {label!r}. Labels must be strings or numbers.")
+    if len({isinstance(label, str) for label in listed}) > 1:
+        raise DataError("Some labels are strings and some are numbers. Make them all strings, e.g. with str(label).")
     return listed
 
 
@@ -123,7 +127,7 @@ def prepare_data(
         DataError: for data that cannot be trained on.
     """
     train_texts, train_labels = _usable(texts, labels, "training")
-    classes = sorted(set(train_labels), key=lambda c: (isinstance(c, str), c))
+    classes = sorted(set(train_labels))
     if len(classes) < 2:
         raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
     fingerprint = _fingerprint(train_texts, train_labels)
@@ -133,8 +137,11 @@ def prepare_data(
         )
     else:
         dev_texts, dev_labels = _usable(*dev, "dev")
-        if unseen := sorted({str(c) for c in dev_labels} - {str(c) for c in train_labels}):
-            raise DataError(f"The dev set has labels that training lacks: {', '.join(unseen)}.")
+        if unseen := sorted(map(repr, set(dev_labels) - set(classes))):
+            raise DataError(
+                f"The dev set has labels that training lacks: {', '.join(unseen[:5])}. "
+                "Drop those rows, or give training some of them."
+            )
 
     config = plan.data
     cleaning = config.cleaning or DEFAULT_CLEANING
@@ -179,17 +186,23 @@ def train_plan(
     if checkpoint is not None:
         run = {**plan.to_dict(), "data_fingerprint": data.fingerprint, "processes": accelerator.num_processes}
         checkpoints = Checkpoints(checkpoint, run)
-    trained = train(
-        model,
-        data.examples,
-        data.dev,
-        plan.train,
-        accelerator,
-        pad_length=data.tokenizer.max_words,
-        checkpoints=checkpoints,
-        resume=resume,
-        progress=progress if accelerator.is_main_process else None,
-    )
+    try:
+        trained = train(
+            model,
+            data.examples,
+            data.dev,
+            plan.train,
+            accelerator,
+            pad_length=data.tokenizer.max_words,
+            checkpoints=checkpoints,
+            resume=resume,
+            progress=progress if accelerator.is_main_process else None,
+        )
+    except SafetensorError as error:  # what a full disk raises
+        raise ModelFolderError(
+            f"The checkpoint could not be written to {checkpoint}: {error}. Free some space and add --resume to go on "
+            "from the last epoch that was kept."
+        ) from None
     return WordPredictor(model, data.tokenizer, data.labels, data.counts, data.known, accelerator.device), trained
 
 
@@ -210,13 +223,22 @@ def _hold_out(
 ) -> tuple[list[str], list[str], list[Any], list[Any]]:
     from sklearn.model_selection import train_test_split
 
-    rarest = min(Counter(labels).values())
-    held_out = max(round(len(texts) * fraction), 1)
-    stratify = labels if rarest >= 2 and held_out >= len(set(labels)) else None
-    parts = train_test_split(
-        texts, labels, test_size=held_out, stratify=stratify, random_state=derive(seed, "dev") % 2**32
-    )
-    return parts[0], parts[1], parts[2], parts[3]
+    rows = list(range(len(labels)))
+    held_out = max(round(len(rows) * fraction), 1)
+    classes = set(labels)
+    stratified = min(Counter(labels).values()) >= 2 and min(held_out, len(rows) - held_out) >= len(classes)
+    # Else a class could go to dev whole: its first text stays in training.
+    first = [] if stratified else [labels.index(label) for label in sorted(classes)]
+    rest = sorted({*rows} - {*first})
+    if len(rest) < 1 + stratified:
+        raise DataError(f"{len(rows)} texts are too few to hold any out. Give more, or pass dev=(texts, labels).")
+    random_state = derive(seed, "dev") % 2**32
+    if stratified:
+        kept, out = train_test_split(rest, test_size=held_out, stratify=labels, random_state=random_state)
+    else:
+        drawn = np.random.RandomState(random_state).permutation(rest).tolist()
+        kept, out = first + drawn[held_out:], drawn[:held_out]
+    return [texts[i] for i in kept], [texts[i] for i in out], [labels[i] for i in kept], [labels[i] for i in out]
 
 
 def _vectors(plan: Plan, words: Sequence[str]) -> Vectors | None:

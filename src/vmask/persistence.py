@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
+import os
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,13 @@ FORMAT = 1
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
 CHECKPOINT = "checkpoint"
 """Folder inside a model folder where an unfinished training keeps its state."""
+_KINDS = {
+    **dict.fromkeys(("labels", "history"), list),
+    **dict.fromkeys(("plan", "params", "data", "about", "sha256"), dict),
+    **dict.fromkeys(("max_words", "best_epoch"), int),
+    "cleaning": str,
+}
+"""What `config.json` must have besides its format."""
 _TABLE = "encoder.embedding.weight"
 
 
@@ -38,27 +46,36 @@ def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> Non
     Raises:
         OutputExists: with the ways out.
     """
-    if not path.exists() or overwrite or (path.is_dir() and not any(path.iterdir())):
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise OutputExists(f"{there} is no folder that can be written to. Choose another with --out.")
+    if overwrite or there != path or not any(path.iterdir()):
         return
-    if (path / CHECKPOINT).is_dir() and not (path / CONFIG).exists():
-        if not resume:
-            raise OutputExists(
-                f"{path} holds an unfinished training. Add --resume to continue it, or --overwrite to start anew."
-            )
-    elif not resume or (path / CONFIG).exists():
-        raise OutputExists(f"{path} exists. Choose another folder, or add --overwrite to replace it.")
+    unfinished, finished = (path / CHECKPOINT).is_dir(), (path / CONFIG).exists()
+    if unfinished and resume and not finished:
+        return
+    fix = "Choose another folder, or add --overwrite to replace it."
+    if unfinished:
+        fix = "It holds an unfinished training. Add --resume to continue it, or --overwrite to start anew."
+    if unfinished and finished:
+        fix = "It holds a model and an unfinished training. Add --overwrite --resume to continue and replace the model."
+    raise OutputExists(f"{path} exists. {fix}")
 
 
 def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = False) -> Path:
     """Write a fitted classifier to a folder; `config.json` comes last, so a folder that has it is complete.
 
     Raises:
-        OutputExists: where the folder holds another model.
+        OutputExists: where the folder holds another model, or other files of these names.
         ModelFolderError: where the disk refuses; nothing half-written is left.
     """
     predictor = classifier._predictor()
-    if path.exists() and not overwrite and ((path / CONFIG).exists() or not path.is_dir()):
-        raise OutputExists(f"{path} exists. Choose another folder, or pass overwrite=True (--overwrite).")
+    in_the_way = [name for name in (CONFIG, WEIGHTS, TOKENIZER, CARD) if (path / name).exists()]
+    if in_the_way and not overwrite:
+        raise OutputExists(
+            f"{path} exists and has a {in_the_way[0]}. Choose another folder, or pass overwrite=True (--overwrite)."
+        )
+    new = not path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
         # Everything is written before anything is renamed, and config.json is renamed last.
@@ -72,6 +89,9 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
             digests = {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}
             config.write_text(to_json(_config(classifier, digests)), encoding="utf-8")
     except (OSError, SafetensorError) as error:
+        if new:
+            with suppress(OSError):
+                path.rmdir()
         raise ModelFolderError(
             f"The model could not be saved to {path}: {error}. Free some space or choose another folder; "
             "a checkpoint of the training stays where it was."
@@ -90,7 +110,7 @@ def _tensors(predictor: WordPredictor) -> dict[str, Tensor]:
 
 
 def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, Any]:
-    return {
+    config = {
         "format": FORMAT,
         "vmask": __version__,
         "labels": classifier.classes_.tolist(),
@@ -104,6 +124,8 @@ def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, An
         "about": classifier.about_,
         "sha256": digests,
     }
+    # Options may be numpy numbers, from a parameter grid.
+    return dict(json.loads(json.dumps(config, default=lambda v: v.item() if isinstance(v, np.generic) else str(v))))
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -131,6 +153,8 @@ def read_config(path: Path) -> dict[str, Any]:
             "Install the vmask that wrote it "
             f"({config.get('vmask', 'unknown')}), or train the model again."
         )
+    if bad := [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)]:
+        raise ModelFolderError(f"{path / CONFIG} is damaged: it has no usable {bad[0]!r}. Copy the model folder anew.")
     return dict(config)
 
 
@@ -146,7 +170,7 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
     for name in (WEIGHTS, TOKENIZER):
         if not (path / name).is_file():
             raise ModelFolderError(f"{path} lacks {name}. Copy the whole model folder.")
-        if sha256(path / name) != config.get("sha256", {}).get(name):
+        if sha256(path / name) != config["sha256"].get(name):
             raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
     try:
         plan = Plan.from_dict(config["plan"])

@@ -61,7 +61,7 @@ def test_unknown_card_names_the_near_one():
 def test_override_changes_only_what_it_names(tmp_path):
     path = tmp_path / "card.yaml"
     path.write_text("standin: true\nnote: other rows\nsplit: {dev_rows: 7}\nlabels: [no, yes]\n", encoding="utf-8")
-    with pytest.raises(DataError, match="False"):  # YAML reads `no` as a boolean
+    with pytest.raises(DataError, match="Put quotes around"):
         override(load_card("imdb"), path)
     path.write_text("standin: true\nnote: other rows\nsplit: {dev_rows: 7}\nlabels: [bad, 1]\n", encoding="utf-8")
     old, new = load_card("imdb"), override(load_card("imdb"), path)

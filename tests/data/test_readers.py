@@ -122,7 +122,7 @@ def test_reading_is_a_stream(tmp_path):
     path = write(tmp_path / "a.jsonl", as_jsonl(ROWS) + "not json\n")
     rows = read_rows(path)
     assert [next(rows) for _ in ROWS] == ROWS
-    with pytest.raises(DataError, match="Line 4 of 'a.jsonl' is not JSON"):
+    with pytest.raises(DataError, match=r"Line 4 of 'a\.jsonl' is not JSON"):
         next(rows)
 
 
@@ -177,7 +177,7 @@ def test_texts_of_plain_files_and_streams_are_lines(tmp_path, monkeypatch):
     assert list(iter_texts(io.StringIO("a\nb\n"))) == ["a", "b"]
     with pytest.raises(DataError, match="Line 2 of the input is not UTF-8"):
         list(iter_texts(io.BytesIO(b"ok\n\xff\n")))
-    with pytest.raises(DataError, match="Line 1 of 'b.txt' is not UTF-8"):
+    with pytest.raises(DataError, match=r"Line 1 of 'b\.txt' is not UTF-8"):
         list(iter_texts(write(tmp_path / "b.txt", b"\xe9\n")))
 
 

@@ -21,9 +21,7 @@ UNICODE = st.text(max_size=40) | st.text(st.sampled_from(TRICKY))
 
 
 def vectors_of(*words: str) -> Vectors:
-    return Vectors(
-        list(words), np.ones((len(words), 2), np.float32), np.ones((len(words), 1), bool), ("toy",)
-    )
+    return Vectors(list(words), np.ones((len(words), 2), np.float32), np.ones((len(words), 1), bool), ("toy",))
 
 
 @pytest.mark.parametrize("cleaning", ["paper", "gentle"])

@@ -142,5 +142,7 @@ def test_apply_scales_and_shifts():
 
 
 def test_mean_over_words_leaves_padding_out():
-    x = embedded(((1, 2, 0),))
-    assert mean_over_words(torch.tensor([[1.0, 3.0, 100.0]]), x).item() == 2.0
+    x = embedded(((1, 2, 2, 0),))
+    values = torch.full((VOCABULARY,), 100.0)
+    values[1], values[2] = 1.0, 4.0
+    assert mean_over_words(values, x).item() == 3.0

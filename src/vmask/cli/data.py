@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from vmask.cli.options import add_data_dir, add_json
+from vmask.cli.options import add_data_dir, add_json, add_talk
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -18,6 +18,8 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     fetch = what.add_parser("fetch", help="download the default dataset or word vectors, for work offline")
     fetch.add_argument("name", metavar="NAME", help="reviews or word2vec-26k")
     add_json(fetch)
+    for sub in (check, fetch):
+        add_talk(sub)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,10 +30,12 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from rich.table import Table
 
-    from vmask.cli.show import print_json, print_rich
+    from vmask.cli.show import print_json, print_rich, say
     from vmask.data.check import check_dataset
 
     report = check_dataset(args.name, args.data_dir)
+    for note in report.notes:
+        say(args, note)
     if args.json:
         print_json(report.to_dict())
         return 0

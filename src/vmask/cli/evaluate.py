@@ -35,18 +35,22 @@ def run(args: argparse.Namespace) -> int:
     if Path(args.data).is_file():
         if args.split:
             raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
-        name, split = (
-            args.data,
-            load_table(args.data, text=args.text or about.get("text"), label=args.label or about.get("label")),
-        )
+        split = load_table(args.data, text=args.text or about.get("text"), label=args.label or about.get("label"))
+        name, notes = args.data, split.notes
     else:
-        dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
+        known = about if Path(args.data).is_dir() else {}  # a dataset with a card names its columns itself
+        dataset = load_dataset(
+            args.data,
+            data_dir=args.data_dir,
+            text=args.text or known.get("text"),
+            label=args.label or known.get("label"),
+        )
         wanted = args.split or "test"
         if wanted not in dataset.splits:
             raise UnknownName("split", wanted, dataset.splits)
-        name, split = f"{dataset.name} {wanted}", dataset.splits[wanted]
-        for note in dataset.notes:
-            say(args, note)
+        name, split, notes = f"{dataset.name} {wanted}", dataset.splits[wanted], dataset.notes
+    for note in notes:
+        say(args, note)
     code = {str(label): number for number, label in enumerate(classifier.classes_)}
     if unseen := sorted({label for label in split.labels if label not in code}):
         raise DataError(

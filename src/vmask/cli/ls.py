@@ -6,14 +6,14 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
-from vmask.cli.options import add_json
+from vmask.cli.options import add_json, one_of
 
 KINDS = ("masks", "models", "methods", "datasets")
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("kind", nargs="?", choices=KINDS, help="one kind alone [all]")
+    parser.add_argument("kind", nargs="?", type=one_of(KINDS), metavar="KIND", help=f"{', '.join(KINDS)} [all]")
     add_json(parser)
 
 

@@ -5,24 +5,45 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import logging
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from vmask import __version__
-from vmask.errors import VmaskError, VmaskWarning
+from vmask.cli.options import add_talk
+from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean
 
 COMMANDS = ("train", "evaluate", "predict", "explain", "words", "data", "ls", "demo")
 USER_ERROR, OUR_ERROR, INTERRUPTED = 2, 1, 130
 
 
-def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are two lines, without the page of usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where the help is, and leave with code 2."""
+        self.exit(USER_ERROR, f"error: {message}\nSee `{self.prog} --help`.\n")
+
+    def options(self) -> set[str]:
+        """Every `--option` of this parser and of the commands under it."""
+        found = {name for action in self._actions for name in action.option_strings}
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                found |= {name for sub in action.choices.values() for name in sub.options()}
+        return found
+
+
+def build_parser(words: Sequence[str]) -> Parser:
     """The parser for this command line; only its command gets arguments, so help for one does not import others."""
-    command = next((word for word in words if word in COMMANDS), None)
-    parser = argparse.ArgumentParser(
+    command = next((word for word in words if not word.startswith("-")), None)
+    if command is not None and command not in COMMANDS:
+        raise UnknownName("command", command, COMMANDS)
+    parser = Parser(
         prog="vmask",
         description="Text classifiers that show which words they use.",
         epilog="`vmask COMMAND --help` explains a command. Start with `vmask demo`, or `vmask train my.csv`.",
@@ -34,8 +55,8 @@ def build_parser(words: Sequence[str]) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         if name == command:
             importlib.import_module(f"vmask.cli.{name}").add_arguments(sub, words)
-            sub.add_argument("--quiet", action="store_true", help="print results and errors alone")
-            sub.add_argument("--debug", action="store_true", help="show the traceback of an error")
+            sub.set_defaults(quiet=False, debug=False)
+            add_talk(sub)
     return parser
 
 
@@ -43,13 +64,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 0, 2 for an error that is the user's to fix, 1 for one of ours."""
     words = list(sys.argv[1:] if argv is None else argv)
     try:
-        args = build_parser(words).parse_args(words)
-    except VmaskError as error:  # an unknown mask, found while its options were looked up
+        args = _parse(words)
+    except VmaskError as error:  # an unknown command, option or mask
         return _report(error, "--debug" in words)
-    with warnings.catch_warnings():
-        _show_warnings(args)
+    with _talking(args):
         try:
-            return int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)
+            code = int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)
+            sys.stdout.flush()  # a reader that left is noticed here, not when Python ends
+            return code
         except VmaskError as error:
             return _report(error, args.debug)
         except KeyboardInterrupt:
@@ -68,6 +90,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             return OUR_ERROR
 
 
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    parser = build_parser(words)
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        near = did_you_mean(unknown[0].partition("=")[0], parser.options())
+        raise ConfigError(f"Unknown argument '{unknown[0]}'.{near} See `vmask {args.command} --help`.")
+    return args
+
+
 def _report(error: Exception, debug: bool) -> int:
     if debug:
         raise error
@@ -75,16 +106,28 @@ def _report(error: Exception, debug: bool) -> int:
     return USER_ERROR
 
 
-def _show_warnings(args: argparse.Namespace) -> None:
-    """Our warnings as one line each on standard error; those of libraries only with --debug."""
-    if not args.debug:
-        warnings.simplefilter("ignore")
-    warnings.simplefilter("ignore" if args.quiet or not is_main_process() else "always", VmaskWarning)
+@contextmanager
+def _talking(args: argparse.Namespace) -> Iterator[None]:
+    """Our warnings and log lines, one line each on standard error; warnings of libraries only with --debug."""
+    silent = args.quiet or not is_main_process()
+    log, handler = logging.getLogger("vmask"), logging.StreamHandler(sys.stderr)
+    before = log.level
+    log.setLevel(logging.WARNING if silent else logging.INFO)
+    log.addHandler(handler)
 
     def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
         print(f"warning: {message}", file=sys.stderr)  # noqa: T201
 
-    warnings.showwarning = show
+    try:
+        with warnings.catch_warnings():
+            if not args.debug:
+                warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore" if silent else "always", VmaskWarning)
+            warnings.showwarning = show
+            yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
 
 
 def is_main_process() -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from vmask.config import choices_of, help_of, scalar_type
+from vmask.errors import did_you_mean
 
 
 def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: str = "", dest: str = "") -> None:
@@ -34,7 +35,7 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
         elif kind is tuple:
             group.add_argument(flag, type=_numbers, metavar="N,N,…", **common)
         elif choices := choices_of(cls, f.name):
-            group.add_argument(flag, choices=choices, **common)
+            group.add_argument(flag, type=one_of(choices), metavar=f"{{{','.join(choices)}}}", **common)
         else:
             group.add_argument(flag, type=kind, metavar=kind.__name__.upper(), **common)
 
@@ -64,6 +65,32 @@ def add_columns(parser: argparse.ArgumentParser, fallback: str) -> None:
 def add_data_dir(parser: argparse.ArgumentParser) -> None:
     """Add `--data-dir`."""
     parser.add_argument("--data-dir", metavar="DIR", help="folder with local datasets [the VMASK_DATA variable]")
+
+
+def add_talk(parser: argparse.ArgumentParser) -> None:
+    """Add `--quiet` and `--debug`, which are absent where they are not given."""
+    absent = argparse.SUPPRESS
+    parser.add_argument("--quiet", action="store_true", default=absent, help="print results and errors alone")
+    parser.add_argument("--debug", action="store_true", default=absent, help="show the traceback of an error")
+
+
+def one_of(choices: Sequence[str]) -> Callable[[str], str]:
+    """A type for an argument with a few values; another is refused with the nearest of them."""
+
+    def check(text: str) -> str:
+        if text not in choices:
+            near = did_you_mean(text, choices)
+            raise argparse.ArgumentTypeError(f"{text!r} is not known.{near} Choose one of: {', '.join(choices)}.")
+        return text
+
+    return check
+
+
+def at_least_0(text: str) -> int:
+    """A whole number that is not negative."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more.")
+    return int(text)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 
 from vmask.cli.options import add_device, add_json
 
-CHUNK = 512
-"""Texts that are held in memory at a time."""
+CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
+"""Texts that are held in memory at a time: so many, or fewer where they are long."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -27,14 +26,15 @@ def run(args: argparse.Namespace) -> int:
     from vmask.cli.show import print_json, say_result
 
     classifier = TextClassifier.load(args.model, args.device)
-    labels = [str(label) for label in classifier.classes_]
+    labels = classifier.classes_.tolist()
+    names = [str(label) for label in labels]
     for texts in chunks(read_texts(args.input, args.text, classifier.about_.get("text"))):
         for text, row in zip(texts, classifier.predict_proba(texts).tolist(), strict=True):
             best = max(range(len(row)), key=row.__getitem__)
             if args.json:
-                print_json({"label": labels[best], "probabilities": dict(zip(labels, row, strict=True))})
+                print_json({"label": labels[best], "probabilities": dict(zip(names, row, strict=True))})
             else:
-                say_result(f"{labels[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
+                say_result(f"{names[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
     return 0
 
 
@@ -47,8 +47,15 @@ def read_texts(source: str, column: str | None, trained_on: str | None) -> Itera
     return iter_texts(sys.stdin.buffer if source == "-" else source, column or trained_on)
 
 
-def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
-    """The texts in lists of at most `size`."""
-    rest = iter(texts)
-    while chunk := list(islice(rest, size)):
+def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts in short lists."""
+    chunk: list[str] = []
+    characters = 0
+    for text in texts:
+        chunk.append(text)
+        characters += len(text)
+        if len(chunk) == CHUNK or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
         yield chunk

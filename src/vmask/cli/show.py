@@ -27,7 +27,7 @@ def print_json(value: Any) -> None:
 
 
 def print_rich(thing: Any) -> None:
-    """A table or a coloured text; plain where the output is no terminal."""
+    """A table or a coloured text; plain where the output is no terminal. Brackets and colons in texts mean nothing."""
     from rich.console import Console
 
-    Console().print(thing, highlight=False)
+    Console(markup=False, emoji=False, highlight=False).print(thing)

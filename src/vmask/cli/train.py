@@ -95,6 +95,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if not is_main_process():
         return 0
+    if known := classifier.data_["coverage"]:
+        say(args, f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text")
     result = _finish(classifier, dataset, time.perf_counter() - started)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
@@ -114,6 +116,7 @@ def _finish(classifier: Any, dataset: Any, seconds: float) -> dict[str, Any]:
         "best_epoch": classifier.best_epoch_,
         "epochs": len(classifier.history_),
         "seconds": round(seconds, 1),
+        "coverage": classifier.data_["coverage"],
     }
     if test is not None and len(test):
         result |= {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}

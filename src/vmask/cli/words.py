@@ -6,15 +6,15 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from vmask.cli.options import add_device, add_json
+from vmask.cli.options import add_device, add_json, at_least_0
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     parser.add_argument("model", metavar="DIR", help="a model folder")
-    parser.add_argument("--top", type=int, default=20, metavar="N", help="how many words [20]; 0 for all")
+    parser.add_argument("--top", type=at_least_0, default=20, metavar="N", help="how many words [20]; 0 for all")
     parser.add_argument(
-        "--min-count", type=int, default=3, metavar="N", help="only words seen so often in training [3]"
+        "--min-count", type=at_least_0, default=3, metavar="N", help="only words seen so often in training [3]"
     )
     add_device(parser)
     add_json(parser)

@@ -187,6 +187,9 @@ def _plain(kind: str, value: Any, name: str) -> Any:
     base = wanted[kind.removesuffix(" | None").partition("[")[0]]
     if not isinstance(value, base) or (base is int and isinstance(value, bool)):
         raise DataError(f"'{name}' is {value!r}; it must be of type {base.__name__}.")
+    inner = [*value, *value.values()] if base is dict else value if base is list else []
+    if any(isinstance(one, bool) for one in inner):
+        raise DataError(f"'{name}' has a true or false in it: YAML reads yes and no so. Put quotes around them.")
     if base is dict:
         return {str(k): str(v) for k, v in value.items()}
     return tuple(str(v) for v in value) if base is list else value

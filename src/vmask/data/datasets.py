@@ -105,7 +105,7 @@ def load_table(
 
     Rows without a text, or without a label where labels are required, are left out and counted in `notes`.
     """
-    read = read_source(_file(existing(path)), text, label, require_labels)
+    read = read_source(_file(existing(path)), text, label, require_labels, to_learn=False)
     (split,) = read.splits.values()
     return Split(split.texts, split.labels, split.ids, read.notes)
 

@@ -46,7 +46,9 @@ class Labelled:
     notes: tuple[str, ...]
 
 
-def read_source(source: Source, text: str | None, label: str | None, require_labels: bool) -> Labelled:
+def read_source(
+    source: Source, text: str | None, label: str | None, require_labels: bool, to_learn: bool = True
+) -> Labelled:
     """Read all rows.
 
     Args:
@@ -54,6 +56,7 @@ def read_source(source: Source, text: str | None, label: str | None, require_lab
         text: the column with the texts; guessed where it is None.
         label: likewise.
         require_labels: False to accept rows without labels.
+        to_learn: False where a model is only scored on the rows, so that one label alone will do.
 
     Raises:
         DataError: where no text is left, or the labels cannot be learnt from.
@@ -81,7 +84,9 @@ def read_source(source: Source, text: str | None, label: str | None, require_lab
     labels = source.names or in_order({one for split in splits.values() for one in split.labels})
     if require_labels:
         main = splits.get("train") or splits["all"]
-        _check_labels(main.labels, str(label), source)
+        _check_header(main.labels, str(label), source)
+        if to_learn:
+            _check_labels(main.labels, str(label), source)
         if unseen := [one for one in labels if one not in set(main.labels)]:
             notes.append(f"No row of train has the label {', '.join(repr(one) for one in unseen)}.")
     return Labelled(splits, labels, text or "", label or "", tuple(notes))
@@ -188,13 +193,16 @@ def _named(label: str, names: Sequence[str], dataset: str) -> str:
     )
 
 
-def _check_labels(labels: Sequence[str], column: str, source: Source) -> None:
-    distinct = set(labels)
-    if source.header_row and column in distinct:
+def _check_header(labels: Sequence[str], column: str, source: Source) -> None:
+    if source.header_row and column in labels:
         raise DataError(
             f"The first row of {source.name} looks like data: '{column}' is a label in other rows too. "
             "Put a row with the names of the columns before it, for example: text,label"
         )
+
+
+def _check_labels(labels: Sequence[str], column: str, source: Source) -> None:
+    distinct = set(labels)
     if len(distinct) < 2:
         raise DataError(
             f"All {len(labels):,} rows of {source.name} have the label '{labels[0]}'. A classifier needs "

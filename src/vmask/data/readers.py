@@ -113,7 +113,7 @@ def guess_columns(
     """Which columns hold the texts and the labels.
 
     A column called `text` or `label` is taken; else the only one with another usual name; else, of two
-    columns, the one with the longer values is the text.
+    columns, the one with more different, or else longer, values is the text.
 
     Args:
         rows: some first rows of the table.
@@ -135,7 +135,7 @@ def guess_columns(
     label = label or _usual(columns, LABEL_NAMES, text)
     others = [name for name in columns if name not in (text, label)]
     if text is None and label is None and len(columns) == 2 and want_label:
-        text, label = sorted(columns, key=lambda name: -_mean_length(rows, name))
+        text, label = sorted(columns, key=lambda name: _variety(rows, name), reverse=True)
     elif text is None and len(others) == 1:
         text = others[0]
     elif label is None and len(others) == 1 and want_label:
@@ -155,8 +155,10 @@ def _usual(columns: Sequence[str], names: Sequence[str], taken: str | None) -> s
     return (best or near)[0] if len(best or near) == 1 else None
 
 
-def _mean_length(rows: Sequence[Row], name: str) -> float:
-    return sum(len(str(row.get(name) or "")) for row in rows) / len(rows)
+def _variety(rows: Sequence[Row], name: str) -> tuple[int, int]:
+    """How many different values, and how long they are: texts have more of both than labels."""
+    values = [str(row.get(name)) for row in rows]
+    return len(set(values)), sum(map(len, values))
 
 
 def existing(path: str | Path) -> Path:

@@ -91,9 +91,15 @@ def _hold_out(split: Split, count: int, rule: SplitRule) -> tuple[Split, Split, 
         rarest, least = min(Counter(labels).items(), key=lambda item: (item[1], item[0]))
         if least < 2 or min(count, len(order) - count) < len(set(labels)):
             drawn = f"not stratified as label '{rarest}' has only {least} row{'s' * (least != 1)}"
+    first = [order[labels.index(label)] for label in sorted(set(labels))]
+    if drawn == "stratified" or not rule.stratified or len(order) - len(first) <= count:
+        first = []
+    else:  # else a rare label could be held out whole, and nothing would be learnt of it
+        order = [i for i in order if i not in first]
     rest, out = train_test_split(
         order, test_size=count, random_state=rule.seed, stratify=labels if drawn == "stratified" else None
     )
+    rest += first
     return split.take(sorted(rest)), split.take(sorted(out)), drawn
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,7 +93,7 @@ class WordTokenizer:
                     encoding.truncate(self.max_words)
                 ids = np.array(encoding.ids, np.int32)
                 if spans is None:
-                    spans = np.array(encoding.offsets, np.int32).reshape(-1, 2)
+                    spans = np.fromiter(chain.from_iterable(encoding.offsets), np.int32).reshape(-1, 2)
                 result.append(Tokens(ids, spans[: self.max_words], total))
         return result
 
@@ -133,9 +134,7 @@ def _up_to_the_next(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np
     """
     starts = [start for start, _ in offsets]
     nexts = [*starts[1:], len(text)]
-    spans = [
-        (start, start + len(text[start:stop].rstrip())) for start, stop in zip(starts, nexts, strict=True)
-    ]
+    spans = [(start, start + len(text[start:stop].rstrip())) for start, stop in zip(starts, nexts, strict=True)]
     return np.array(spans, np.int32).reshape(-1, 2)
 
 

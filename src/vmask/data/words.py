@@ -127,6 +127,4 @@ def whole_characters(texts: Sequence[str]) -> list[str]:
         "".join(texts).encode()
         return list(texts)
     except UnicodeEncodeError:
-        return [
-            "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text) for text in texts
-        ]
+        return ["".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text) for text in texts]

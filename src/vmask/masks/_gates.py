@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, TypeAlias
 
 import torch
@@ -64,7 +65,6 @@ def sample_keep(
 
 def bernoulli_kl(logits: Tensor, pi: float) -> Tensor:
     """(U,) KL(Bernoulli(sigmoid(logits)) || Bernoulli(pi)) in nats; `log 2 - H` for pi = 0.5 (eq. 8, 9)."""
-    p = torch.sigmoid(logits)
-    log_p, log_q = nn.functional.logsigmoid(logits), nn.functional.logsigmoid(-logits)
-    prior = torch.tensor(pi, dtype=logits.dtype, device=logits.device)
-    return p * (log_p - prior.log()) + (1 - p) * (log_q - torch.log1p(-prior))
+    prior_logit = math.log(pi) - math.log1p(-pi)
+    # p (log p/(1-p) - log pi/(1-pi)) + log (1-p)/(1-pi), finite for every logit
+    return torch.sigmoid(logits) * (logits - prior_logit) - nn.functional.softplus(logits) - math.log1p(-pi)

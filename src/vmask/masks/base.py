@@ -25,4 +25,4 @@ class NoMask(WordMask):
     def forward(self, x: Embedded) -> Masked:
         """Leave the batch alone."""
         ones = x.words.new_ones(x.words.shape, dtype=x.table.dtype)
-        return Masked(ones, None, torch.zeros_like(ones), ones.new_zeros(()))
+        return Masked(ones, None, torch.zeros_like(ones), ones.new_zeros(()), untouched=True)

@@ -31,6 +31,10 @@ class Embedded:
         """(B, T, D) the vector at every position."""
         return functional.embedding(self.index, self.table)
 
+    def counts(self) -> Tensor:
+        """(U,) how often each distinct word stands in the batch as a word."""
+        return torch.bincount(self.index[self.words], minlength=len(self.table)).to(self.table.dtype)
+
 
 @dataclass(frozen=True)
 class Masked:
@@ -41,15 +45,19 @@ class Masked:
         shift: (B, T, D) noise that was mixed in, 0 at padding and special tokens; None where there is none.
         scores: (B, T) importance in [0, 1]; 0 where `words` is False.
         penalty: () added to the loss, weighted by the beta schedule.
+        untouched: nothing was done, so the classifier may skip the arithmetic.
     """
 
     scale: Tensor
     shift: Tensor | None
     scores: Tensor
     penalty: Tensor
+    untouched: bool = False
 
     def apply(self, x: Tensor) -> Tensor:
         """(B, T, D) what the classifier sees of the vectors `x` (B, T, D)."""
+        if self.untouched:
+            return x
         z = self.scale.unsqueeze(-1) * x
         return z if self.shift is None else z + self.shift
 
@@ -115,5 +123,6 @@ def spread(values: Tensor, x: Embedded) -> Tensor:
 
 
 def mean_over_words(values: Tensor, x: Embedded) -> Tensor:
-    """() mean of (B, T) values over real words; 0 for a batch without any."""
-    return torch.where(x.words, values, 0.0).sum() / x.words.sum().clamp_min(1)
+    """() mean over the real words of a batch of what each distinct word (U,) has; 0 for a batch without words."""
+    counts = x.counts()
+    return torch.dot(values, counts) / counts.sum().clamp_min(1)

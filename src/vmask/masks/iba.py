@@ -85,8 +85,8 @@ class IBA(WordMask):
             shift = rest * (self.mean + self.std * noise)
         else:
             shift = rest * self.mean
-        capacity = mean_over_words(spread(self._capacity(share, x.table), x), x)
-        return Masked(scale, shift, at_words(scale, x, 0.0), capacity)
+        capacity = mean_over_words(self._capacity(share, x.table), x)
+        return Masked(scale, shift, at_words(scale.detach(), x, 0.0), capacity)
 
     def _capacity(self, share: Tensor, table: Tensor) -> Tensor:
         """(U,) KL in nats of each word's distribution from the noise, mean over dimensions."""

@@ -58,15 +58,15 @@ class L2X(WordMask):
         """Select or weigh the words of a batch."""
         logits = self.net(x.table)
         at_position = spread(logits, x)
-        scores = torch.sigmoid(at_position)
+        weights = torch.sigmoid(at_position)
         # A finite floor: a row without words would turn -inf into NaN.
         floor = torch.where(x.words, at_position, torch.finfo(logits.dtype).min / 4)
         if self.options.mode == "soft":
             share = torch.softmax(floor, 1) * x.words.sum(1, keepdim=True)
-            scale = share if self.options.normalise else scores
+            scale = share if self.options.normalise else weights
         else:
             scale = self._draw(floor) if self.training else self._select(floor, x)
-        return Masked(at_words(scale, x, 1.0), None, at_words(scores, x, 0.0), logits.new_zeros(()))
+        return Masked(at_words(scale, x, 1.0), None, at_words(weights.detach(), x, 0.0), logits.new_zeros(()))
 
     def _draw(self, floor: Tensor) -> Tensor:
         """(B, T) relaxed k-hot: the maximum of k relaxed one-hot draws."""

@@ -83,19 +83,18 @@ class VMask(WordMask):
         """Mask a batch: a draw of R in training, E[R] in eval."""
         options = self.options
         logits = self.net(x.table)
-        chance = spread(torch.sigmoid(logits), x)
+        scores = spread(torch.sigmoid(logits.detach()), x)
         if self.training:
             scale = sample_keep(logits, x, self.tau, options.relaxation == "st", options.sample_per)
         elif options.inference == "threshold":
-            scale = (chance >= 0.5).to(chance.dtype)
+            scale = (scores >= 0.5).to(scores.dtype)
         else:
-            scale = chance
-        return Masked(at_words(scale, x, 1.0), None, at_words(chance, x, 0.0), self._penalty(logits, x))
+            scale = spread(torch.sigmoid(logits), x)
+        return Masked(at_words(scale, x, 1.0), None, at_words(scores, x, 0.0), self._penalty(logits, x))
 
     def _penalty(self, logits: Tensor, x: Embedded) -> Tensor:
-        kl = spread(bernoulli_kl(logits, self.options.pi), x)  # (B, T)
-        if self.options.penalty_over == "words":
-            kl = torch.where(x.words, kl, 0.0)
-        if self.options.reduction == "sum":
-            return kl.sum(1).mean()
-        return kl.mean() if self.options.penalty_over == "all" else mean_over_words(kl, x)
+        kl = bernoulli_kl(logits, self.options.pi)  # (U,)
+        if self.options.penalty_over == "all":
+            everywhere = spread(kl, x)  # (B, T)
+            return everywhere.mean() if self.options.reduction == "mean" else everywhere.sum(1).mean()
+        return mean_over_words(kl, x) if self.options.reduction == "mean" else torch.dot(kl, x.counts()) / len(x.index)

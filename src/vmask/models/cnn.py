@@ -70,7 +70,7 @@ class CNN(WordEncoder):
             table = masked.apply(x.dense()).flatten(0, 1)
             index = torch.arange(len(table), device=table.device).view_as(index)
         elif masked is not None:
-            scale = masked.scale * scale
+            scale = masked.scale  # padding is a vector of zeros, whatever its scale
         pooled = []
         for width, convolution in zip(self.options.widths, self.convolutions, strict=True):
             assert isinstance(convolution, nn.Conv1d)

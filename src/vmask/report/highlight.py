@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
+from unicodedata import category
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -31,7 +32,8 @@ def rich_text(explanation: Explanation) -> Text:
     from rich.style import Style
     from rich.text import Text
 
-    out = Text(explanation.text.replace("\n", " "))
+    # Text drops some control characters, which would move the spans, and a terminal obeys others.
+    out = Text("".join(" " if category(char) == "Cc" else char for char in explanation.text))
     for (start, end), strength in zip(explanation.spans, explanation.strengths(), strict=True):
         red, green, blue = shade(strength)
         out.stylize(

@@ -141,7 +141,10 @@ class _Run:
         self.clipped = list(model.encoder.head.parameters()) if config.clip_scope == "head" else self.parameters
         model.to(accelerator.device)
         self.plain_optimizer = torch.optim.Adam(
-            self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay
+            self.parameters,
+            lr=config.learning_rate,
+            weight_decay=config.weight_decay,
+            fused=accelerator.device.type in ("cpu", "cuda"),  # one kernel for all parameters
         )
         self.wrapped, self.optimizer = accelerator.prepare(model, self.plain_optimizer)
         self.lengths = examples.lengths
