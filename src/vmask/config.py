@@ -70,7 +70,7 @@ class TrainConfig:
     patience: int = option(10, "stop after this many epochs without a better dev score; 0 never stops")
     select: Literal["accuracy", "macro_f1"] = option("accuracy", "dev score that picks the best epoch")
     class_weight: Literal["balanced"] | None = option(None, "`balanced` weighs rare classes up in the loss")
-    pad_to_max: bool = option(False, "pad every text to the full length instead of its batch's (slow, as released)")
+    pad_to_max: bool = option(False, "pad every text to the full length, in training and after, as released (slow)")
     seed: int = option(0, "seed of everything random")
 
     def __post_init__(self) -> None:

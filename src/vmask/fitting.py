@@ -203,7 +203,11 @@ def train_plan(
             f"The checkpoint could not be written to {checkpoint}: {error}. Free some space and add --resume to go on "
             "from the last epoch that was kept."
         ) from None
-    return WordPredictor(model, data.tokenizer, data.labels, data.counts, data.known, accelerator.device), trained
+    pad_length = data.tokenizer.max_words if plan.train.pad_to_max else 0
+    predictor = WordPredictor(
+        model, data.tokenizer, data.labels, data.counts, data.known, accelerator.device, pad_length
+    )
+    return predictor, trained
 
 
 def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:
@@ -230,13 +234,14 @@ def _hold_out(
     # Else a class could go to dev whole: its first text stays in training.
     first = [] if stratified else [labels.index(label) for label in sorted(classes)]
     rest = sorted({*rows} - {*first})
-    if len(rest) < 1 + stratified:
+    if not rest:
         raise DataError(f"{len(rows)} texts are too few to hold any out. Give more, or pass dev=(texts, labels).")
-    random_state = derive(seed, "dev") % 2**32
     if stratified:
-        kept, out = train_test_split(rest, test_size=held_out, stratify=labels, random_state=random_state)
+        kept, out = train_test_split(
+            rest, test_size=held_out, stratify=labels, random_state=derive(seed, "dev") % 2**32
+        )
     else:
-        drawn = np.random.RandomState(random_state).permutation(rest).tolist()
+        drawn = numpy_stream(seed, "dev").permutation(rest).tolist()
         kept, out = first + drawn[held_out:], drawn[:held_out]
     return [texts[i] for i in kept], [texts[i] for i in out], [labels[i] for i in kept], [labels[i] for i in out]
 

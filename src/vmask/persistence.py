@@ -190,5 +190,8 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
         raise ModelFolderError(f"{path} is damaged: {error!s:.200}. Copy it anew, or train again.") from None
     classifier.classes_ = np.array(config["labels"])
-    classifier.predictor_ = WordPredictor(model, tokenizer, config["labels"], counts, known, find_device(device))
+    pad_length = tokenizer.max_words if plan.train.pad_to_max else 0
+    classifier.predictor_ = WordPredictor(
+        model, tokenizer, config["labels"], counts, known, find_device(device), pad_length
+    )
     return classifier

@@ -47,6 +47,7 @@ class WordPredictor:
         counts: (V,) how often each word stands in the training texts.
         known: (V,) whether the word vectors know the word.
         device: where to compute.
+        pad_length: pad every text to this length, for models in which padding counts.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class WordPredictor:
         counts: NDArray[np.int64],
         known: NDArray[np.bool_],
         device: torch.device,
+        pad_length: int = 0,
     ) -> None:
         self.model = model.to(device).eval()
         self.tokenizer = tokenizer
@@ -64,6 +66,7 @@ class WordPredictor:
         self.counts = counts
         self.known = known
         self.device = device
+        self.pad_length = pad_length
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into words, up to the length limit."""
@@ -123,5 +126,5 @@ class WordPredictor:
         lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
         for rows in sorted_buckets(lengths):
             with torch.no_grad():
-                output = self.model(collate([docs[i].ids for i in rows]).to(self.device))
+                output = self.model(collate([docs[i].ids for i in rows], length=self.pad_length).to(self.device))
             yield rows, output

@@ -41,7 +41,7 @@ class LSTM(WordEncoder):
     paper_code = {
         "model": {"embedding_dropout": 0.2, "squash": True, "count_padding": True, "double_softmax": True},
         "mask": {"hidden": 300},
-        "train": {"batch_size": 64, "pad_to_max": True},
+        "train": {"epochs": 100, "patience": 0, "batch_size": 64, "pad_to_max": True},
     }
 
     def __init__(self, embedding: nn.Embedding, classes: int, options: LSTMOptions) -> None:

@@ -82,7 +82,7 @@ def train(
     """Train `model` in place and leave it with the weights of its best epoch on `dev`.
 
     Args:
-        model: a fresh classifier; see `fresh_model` for the seeding of its weights.
+        model: a fresh classifier.
         examples: training texts.
         dev: texts that choose the epoch; never trained on.
         config: the options.
@@ -178,7 +178,7 @@ class _Run:
             "loss": float(np.mean(losses)),
             "penalty": float(np.mean(penalties)),
             "beta": beta,
-            **_score(self.model, self.dev, accelerator.device),
+            **_score(self.model, self.dev, accelerator.device, self.pad_length),
             "seconds": round(time.perf_counter() - started, 3),
         }
 
@@ -236,7 +236,9 @@ def _class_weight(labels: NDArray[np.int64], config: TrainConfig) -> Tensor:
 
 
 @torch.no_grad()
-def _score(model: MaskedClassifier, examples: Examples, device: torch.device) -> dict[str, float | None]:
+def _score(
+    model: MaskedClassifier, examples: Examples, device: torch.device, pad_length: int
+) -> dict[str, float | None]:
     """Accuracy and macro F1 on held-out texts, and mean and spread of the masks of their words."""
     from vmask.metrics.prediction import accuracy, macro_f1
 
@@ -244,7 +246,7 @@ def _score(model: MaskedClassifier, examples: Examples, device: torch.device) ->
     predicted = np.zeros(len(examples.labels), dtype=np.int64)
     count, total, squares = 0, 0.0, 0.0
     for rows in sorted_buckets(examples.lengths):
-        batch = examples.batch(rows).to(device)
+        batch = examples.batch(rows, pad_length).to(device)
         output = model(batch)
         predicted[rows] = output.logits.argmax(1).cpu().numpy()
         scores = output.masked.scores[batch.words].double()
