@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench clean
+.PHONY: help install demo test test-all check format lint types bench readme clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -38,8 +38,11 @@ lint: $(STAMP) ## Lint
 types: $(STAMP) ## Check the types
 	$(BIN)/mypy
 
-bench: $(STAMP) ## Measure training speed as ratios, write benchmarks/results/training.json
-	$(BIN)/python benchmarks/bench_training.py
+bench: $(STAMP) ## Measure training speed as ratios (DATA=folder with trec and sst2)
+	$(BIN)/python benchmarks/bench_training.py $(if $(DATA),--data-dir $(DATA))
+
+readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
+	$(BIN)/python scripts/update_readme.py --run
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

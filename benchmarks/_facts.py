@@ -31,6 +31,10 @@ def _lines(path: Path) -> list[str]:
 
 def _commit() -> str:
     here = Path(__file__).parent
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False)
-    changed = subprocess.run(["git", "status", "--porcelain", "src"], cwd=here, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=here, capture_output=True, text=True, check=False
+    )
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", "src"], cwd=here, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() + ("+changes" if changed.stdout.strip() else "")

@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+
 from _facts import facts
 from bare_loop import BareCNN, BareLSTM, NaiveMask, train_epoch
-
 from vmask import TextClassifier, load_dataset
 from vmask.data.batches import shuffled_buckets
 from vmask.fitting import prepare_data

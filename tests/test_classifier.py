@@ -127,9 +127,10 @@ def test_it_works_in_a_pipeline():
 
 
 def test_it_can_be_cross_validated():
-    scores = cross_val_score(plain(epochs=20, dev_fraction=0.3), np.array(TEXTS), np.array(LABELS), cv=2)
+    texts, labels = map(np.array, toy_texts(120))
+    scores = cross_val_score(plain(epochs=12, dev_fraction=0.3), texts, labels, cv=2)
     assert scores.shape == (2,)
-    assert scores.mean() > 0.7
+    assert scores.mean() > 0.8
 
 
 def test_a_grid_search_reaches_the_options_of_the_mask():

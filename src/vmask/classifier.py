@@ -70,8 +70,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Example:
         >>> texts = ["a fine film", "a dull film", "fine acting", "dull acting"] * 8
-        >>> classifier = TextClassifier(embeddings="random", epochs=10, model__filters=8)
-        >>> classifier.fit(texts, ["good", "bad"] * 16).predict(["so fine", "so dull"]).tolist()
+        >>> classifier = TextClassifier(embeddings="random", learning_rate=0.02, model__filters=20)
+        >>> classifier.fit(texts, ["good", "bad"] * 16).predict(["a fine actor", "a dull film"]).tolist()
         ['good', 'bad']
     """
 

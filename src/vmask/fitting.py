@@ -72,7 +72,11 @@ class Prepared:
             "dim": int(self.matrix.shape[1]),
             "coverage": None
             if self.coverage is None
-            else {"types": round(self.coverage.types, 4), "tokens": round(self.coverage.tokens, 4)},
+            else {
+                "types": round(self.coverage.types, 4),
+                "tokens": round(self.coverage.tokens, 4),
+                "missing": list(self.coverage.missing[:10]),
+            },
             "fingerprint": self.fingerprint,
         }
 

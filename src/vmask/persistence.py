@@ -188,7 +188,8 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
     except VmaskError:
         raise
     except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
-        raise ModelFolderError(f"{path} is damaged: {error!s:.200}. Copy it anew, or train again.") from None
+        reason = " ".join(str(error).split())
+        raise ModelFolderError(f"{path} is damaged: {reason:.200}. Copy it anew, or train again.") from None
     classifier.classes_ = np.array(config["labels"])
     pad_length = tokenizer.max_words if plan.train.pad_to_max else 0
     classifier.predictor_ = WordPredictor(

@@ -30,9 +30,7 @@ def test_the_released_code_goes_down_by_0099_every_tenth():
     assert values == pytest.approx([1.0 - 0.099 * (epoch // 10) for epoch in range(100)])
 
 
-@given(
-    st.floats(0, 10), st.floats(0, 10), st.sampled_from(["linear", "constant", "cyclic", "steps"]), st.floats(0, 1)
-)
+@given(st.floats(0, 10), st.floats(0, 10), st.sampled_from(["linear", "constant", "cyclic", "steps"]), st.floats(0, 1))
 def test_beta_stays_between_its_ends(start, end, schedule, progress):
     value = beta_at(TrainConfig(beta=start, beta_end=end, beta_schedule=schedule), progress)
     assert min(start, end) - 1e-9 <= value <= max(start, end) + 1e-9

@@ -81,14 +81,14 @@ def run(args: argparse.Namespace) -> int:
     classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
     train, dev = dataset.splits["train"], dataset.splits["dev"]
     quiet = args.quiet or not is_main_process()
-    everything = [text for split in dataset.splits.values() for text in split.texts]
+    others = [text for name, split in dataset.splits.items() if name != "train" for text in split.texts]
     whole = dataset.card is not None and dataset.card.vocabulary_over == "all"
     started = time.perf_counter()
     classifier.fit(
         train.texts,
         train.labels,
         dev=(dev.texts, dev.labels),
-        vocabulary_texts=everything if whole and classifier.plan().data.vocabulary == "paper" else None,
+        vocabulary_texts=others if whole and classifier.plan().data.vocabulary == "paper" else None,
         checkpoint=out / CHECKPOINT,
         resume=args.resume,
         progress=None if quiet else TrainingBar(f"{args.model}-{args.mask}"),
@@ -96,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
     if not is_main_process():
         return 0
     if known := classifier.data_["coverage"]:
-        say(args, f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text")
+        missing = f"; the most frequent they lack: {' '.join(known['missing'][:8])}" if known["missing"] else ""
+        say(args, f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}")
     result = _finish(classifier, dataset, time.perf_counter() - started)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     shutil.rmtree(out / CHECKPOINT, ignore_errors=True)

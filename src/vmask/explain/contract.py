@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -133,9 +134,12 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def strengths(self) -> list[float]:
-        """Scores spread over 0 to 1 within the text: a mask's scores lie close together, the eye needs the contrast."""
-        low, high = min(self.scores, default=0.0), max(self.scores, default=0.0)
-        return [(score - low) / (high - low) if high > low else 0.0 for score in self.scores]
+        """How strongly to colour each word: 0 up to the median of the text, 1 at its highest score.
+
+        Masks of one text often lie close together, so the eye needs the contrast within the text.
+        """
+        middle, high = median(self.scores or [0.0]), max(self.scores, default=0.0)
+        return [max(score - middle, 0.0) / (high - middle) if high > middle else 0.0 for score in self.scores]
 
     def to_rich(self) -> Text:
         """The text for a terminal, words coloured by importance."""

@@ -74,8 +74,7 @@ def _words(page: Page) -> str:
     if not page.words:
         return ""
     rows = "".join(
-        f"<li><b>{escape(word.word)}</b> <span class=num>{word.score:.2f}</span>"
-        f'<i class=score style="width:{word.score:.0%}"></i><small>{word.count}×</small></li>'
+        f"<li><b>{escape(word.word)}</b> <span class=num>{word.score:.3f}</span><small>{word.count}×</small></li>"
         for word in page.words
     )
     return (
@@ -95,8 +94,8 @@ def _texts(page: Page) -> str:
         for explanation, true in page.explanations
     )
     return (
-        "<section><h2>Texts as the model sees them</h2><p>The darker a word, the more of it the classifier sees, "
-        f"compared with the other words of the text.</p><ul class=texts>{items}</ul></section>"
+        "<section><h2>Texts as the model sees them</h2><p>The darker a word, the more of it the classifier sees; words "
+        f"below the middle of their text stay white. Rest the pointer on a word for its importance.</p><ul class=texts>{items}</ul></section>"
     )
 
 

@@ -1,0 +1,127 @@
+"""Write the generated parts of README.md: real output of commands, tables from committed result files.
+
+    python scripts/update_readme.py            # tables and the list of masks: seconds
+    python scripts/update_readme.py --run      # the demo and the tour too: runs their commands, minutes
+
+A part stands between `<!-- NAME: … -->` and `<!-- end NAME -->`. `tests/test_readme.py` checks that the tables are
+those of the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+RESULTS = ROOT / "benchmarks" / "results"
+TOUR = [
+    "vmask train examples/hotels.csv --text review --label stars --out my-model --seed 0",
+    "vmask explain my-model 'Lovely lobby, but the shower was filthy.' --json",
+    "printf 'The view is stunning.\\nA rude, noisy place.\\n' | vmask predict my-model - --json",
+    "vmask evaluate my-model examples/hotels.csv --json",
+    "vmask words my-model --top 6 --min-count 3",
+    "vmask ls models",
+]
+
+
+def shell(command: str, folder: Path) -> str:
+    """Standard output of a command as a user types it, in a folder."""
+    env = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "110"}
+    env |= {"TERM": "dumb", "NO_COLOR": "1"}
+    done = subprocess.run(command, shell=True, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{command}\n{done.stderr}")
+    return done.stdout
+
+
+def console(lines: list[str]) -> str:
+    return "```console\n" + "\n".join(line.rstrip() for line in lines) + "\n```"
+
+
+def tour() -> str:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(ROOT / "examples", folder / "examples")
+        blocks = []
+        for command in TOUR:
+            out = shell(command, folder).strip("\n").splitlines()
+            blocks.append(console([f"$ {command}", *(line if len(line) < 230 else line[:226] + " …" for line in out)]))
+    return "\n\n".join(blocks)
+
+
+def demo() -> str:
+    with tempfile.TemporaryDirectory() as name:
+        out = shell("vmask demo --out demo --quiet", Path(name)).strip("\n").splitlines()
+    shown = [line for line in out if not line.startswith("report:")]
+    return console(shown)
+
+
+def masks() -> str:
+    from vmask.masks import MASKS
+
+    rows = [f"| `{name}` | {MASKS.describe(name)} |" for name in MASKS.names()]
+    return "\n".join(["| mask | what it is |", "|---|---|", *rows])
+
+
+def accuracy() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from accuracy import table
+
+    return table()
+
+
+def speed() -> str:
+    result = json.loads((RESULTS / "training.json").read_text(encoding="utf-8"))
+    names = {"trec": "TREC", "sst2": "SST-2"}
+    datasets = list(dict.fromkeys(row["dataset"] for row in result["ratios"]))
+    lines = ["| ratio of training times | " + " | ".join(names[d] for d in datasets) + " |"]
+    lines.append("|---" * (1 + len(datasets)) + "|")
+    for what in dict.fromkeys(row["what"] for row in result["ratios"]):
+        cells = []
+        for dataset in datasets:
+            row = next(r for r in result["ratios"] if (r["what"], r["dataset"]) == (what, dataset))
+            cells.append(f"{row['median']:.2f} ({row['min']:.2f} to {row['max']:.2f})")
+        lines.append(f"| {what} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+TABLES: dict[str, Callable[[], str]] = {"masks": masks, "accuracy": accuracy, "speed": speed}
+RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour}
+
+
+def part(text: str, name: str) -> str:
+    """What stands between the marks of a part."""
+    found = re.search(rf"<!-- {name}: .*?-->\n(.*?)<!-- end {name} -->", text, re.DOTALL)
+    if found is None:
+        raise SystemExit(f"README.md has no part {name!r}.")
+    return found[1].strip("\n")
+
+
+def replaced(text: str, name: str, content: str) -> str:
+    """The text with a part's content replaced."""
+    part(text, name)
+    pattern = rf"(<!-- {name}: .*?-->\n).*?(<!-- end {name} -->)"
+    return re.sub(pattern, lambda m: f"{m[1]}\n{content}\n\n{m[2]}", text, flags=re.DOTALL)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", action="store_true", help="run the demo and the tour too")
+    args = parser.parse_args()
+    text = README.read_text(encoding="utf-8")
+    for name, make in {**TABLES, **(RUNS if args.run else {})}.items():
+        text = replaced(text, name, make())
+    README.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""The page: nothing from outside, nothing of the data let through as HTML."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from vmask.explain.contract import Explanation
+from vmask.predictor import WordImportance
+from vmask.report.page import Page, render
+
+EVIL = "<script>alert('x')</script>"
+ROW = {"epoch": 1, "dev_accuracy": 0.8}
+
+
+def page(text=EVIL, **changes):
+    explanation = Explanation(text, (text[:4],), ((0, 4),), (0.7,), text, 0.9, "mask")
+    values = {
+        "title": text,
+        "summary": text,
+        "accuracy": {text: (0.9, text)},
+        "histories": {text: [ROW]},
+        "best_epochs": {text: 1},
+        "words": [WordImportance(text, 0.7, 3, True)],
+        "explanations": [(explanation, text)],
+        "how": {text: text},
+    }
+    return render(Page(**{**values, **changes}))
+
+
+class Reader(HTMLParser):
+    """Collects tags, and attributes that could load something."""
+
+    VOID = {"meta", "link", "img", "br"}
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.loads, self.open = set(), [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.loads += [value for name, value in attrs if name in ("src", "href", "srcset", "data", "xlink:href")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_self_contained():
+    html = page("plain text")
+    reader = Reader(html)
+    assert not reader.tags & {"script", "link", "img", "iframe", "object"}
+    assert reader.loads == []
+    assert not re.search(r"url\(|@import|https?://", html)
+
+
+def test_nothing_of_the_data_becomes_html():
+    html = page()
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;") >= 6
+
+
+@pytest.mark.parametrize("text", [EVIL, "plain text", 'a "quoted" & <b>text</b>'])
+def test_every_tag_is_closed(text):
+    assert Reader(page(text)).open == []
+
+
+def test_the_page_has_its_sections():
+    html = page("plain text")
+    for heading in ("Accuracy on the test texts", "Training", "Words the model uses", "Texts as the model", "How this"):
+        assert f"<h2>{heading}" in html
+    assert "90.0%" in html
+    assert "<svg" in html
+
+
+def test_sections_without_content_are_left_out():
+    html = page("plain text", words=[], explanations=[], how={})
+    assert "Words the model uses" not in html
+    assert "Texts as the model" not in html
+    assert "How this was made" not in html
+
+
+def test_a_wrong_answer_is_called_so():
+    explanation = Explanation("text", ("text",), ((0, 4),), (0.7,), "pos", 0.9, "mask")
+    assert "in truth neg" in page("x" * 5, explanations=[(explanation, "neg")])
+    assert "90%, right" in page("x" * 5, explanations=[(explanation, "pos")])
