@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
 import pytest
-from toy import toy_texts, write_csv
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers and their subprocesses share the cores
+
+from toy import toy_texts, write_csv
 from vmask import TextClassifier
 
 ROOT = Path(__file__).parents[1]

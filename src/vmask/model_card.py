@@ -19,8 +19,7 @@ def model_card(classifier: TextClassifier) -> str:
     lines = [
         f"# {plan.model.upper()}-{plan.mask}",
         "",
-        f"A text classifier trained with vmask: model `{plan.model}`, "
-        f"word mask `{plan.mask}`.",
+        f"A text classifier trained with vmask: model `{plan.model}`, word mask `{plan.mask}`.",
         "",
         "| | |",
         "|---|---|",

@@ -40,8 +40,11 @@ def test_an_explanation_is_one_line_of_json_and_comes_back_from_it(explanation):
     assert Explanation.from_dict(json.loads(line)) == explanation
 
 
-def test_strengths_use_the_whole_range_of_a_text(explanation):
-    assert explanation.strengths() == pytest.approx([1, 0, 1, 0.5])
+def test_strengths_grow_from_the_median_of_a_text_to_its_highest_score(explanation):
+    assert explanation.strengths() == [1, 0, 1, 0]
+    spans = tuple((i, i + 1) for i in range(5))
+    rising = Explanation("abcde", tuple("abcde"), spans, (0.1, 0.2, 0.3, 0.4, 0.5), "x", 1.0, "mask")
+    assert rising.strengths() == pytest.approx([0, 0, 0, 0.5, 1])
     flat = Explanation("a b", ("a", "b"), ((0, 1), (2, 3)), (0.4, 0.4), "x", 1.0, "mask")
     assert flat.strengths() == [0, 0]
     assert Explanation("", (), (), (), "x", 1.0, "mask").strengths() == []

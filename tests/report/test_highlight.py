@@ -45,10 +45,13 @@ def test_html_keeps_the_text_and_marks_its_words(text, words):
 
 
 @pytest.mark.parametrize(("text", "words"), [*TEXTS, ("line\r\none\x07\x1b[2J two", ("line", "one", "two"))])
-def test_a_terminal_shows_the_words_on_their_colours(text, words):
-    shown = rich_text(explain(text, *words))
+def test_a_terminal_shows_the_words_that_stand_out_on_their_colours(text, words):
+    explanation = explain(text, *words)
+    shown = rich_text(explanation)
     assert len(shown.plain) == len(text)
-    assert [shown.plain[span.start : span.end] for span in shown.spans] == list(words)
+    strong = [word for word, strength in zip(words, explanation.strengths(), strict=True) if strength > 0]
+    assert [shown.plain[span.start : span.end] for span in shown.spans] == strong
+    assert strong[-1:] == list(words[-1:])  # the last is the strongest
     assert not re.search(r"[\x00-\x1f\x7f]", shown.plain)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import io
 import logging
 import os
 import sys
@@ -67,6 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = _parse(words)
     except VmaskError as error:  # an unknown command, option or mask
         return _report(error, "--debug" in words)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # half a character is no reason to stop
     with _talking(args):
         try:
             code = int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)

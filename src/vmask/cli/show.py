@@ -29,5 +29,7 @@ def print_json(value: Any) -> None:
 def print_rich(thing: Any) -> None:
     """A table or a coloured text; plain where the output is no terminal. Brackets and colons in texts mean nothing."""
     from rich.console import Console
+    from rich.table import Table
 
-    Console(markup=False, emoji=False, highlight=False).print(thing)
+    console = Console(markup=False, emoji=False, highlight=False)
+    console.print(thing, soft_wrap=not isinstance(thing, Table))  # a text or a path in a pipe stays on its line

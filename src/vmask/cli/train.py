@@ -97,7 +97,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if known := classifier.data_["coverage"]:
         missing = f"; the most frequent they lack: {' '.join(known['missing'][:8])}" if known["missing"] else ""
-        say(args, f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}")
+        say(
+            args,
+            f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
+        )
     result = _finish(classifier, dataset, time.perf_counter() - started)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     shutil.rmtree(out / CHECKPOINT, ignore_errors=True)

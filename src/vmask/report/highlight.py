@@ -28,19 +28,18 @@ def letters(strength: float) -> str:
 
 
 def rich_text(explanation: Explanation) -> Text:
-    """The text for a terminal; words the mask lets through stand on a darker ground."""
+    """The text for a terminal, words that stand out on a blue ground; a terminal may be dark, so others stay plain."""
     from rich.style import Style
     from rich.text import Text
 
     # Text drops some control characters, which would move the spans, and a terminal obeys others.
     out = Text("".join(" " if category(char) == "Cc" else char for char in explanation.text))
     for (start, end), strength in zip(explanation.spans, explanation.strengths(), strict=True):
-        red, green, blue = shade(strength)
-        out.stylize(
-            Style(color=letters(strength), bgcolor=f"rgb({red},{green},{blue})", bold=strength > 0.75),
-            start,
-            end,
-        )
+        if strength > 0:
+            tone = 0.35 + 0.65 * strength  # never near white
+            red, green, blue = shade(tone)
+            style = Style(color=letters(tone), bgcolor=f"rgb({red},{green},{blue})", bold=strength > 0.75)
+            out.stylize(style, start, end)
     return out
 
 

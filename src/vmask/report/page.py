@@ -95,7 +95,8 @@ def _texts(page: Page) -> str:
     )
     return (
         "<section><h2>Texts as the model sees them</h2><p>The darker a word, the more of it the classifier sees; words "
-        f"below the middle of their text stay white. Rest the pointer on a word for its importance.</p><ul class=texts>{items}</ul></section>"
+        "below the middle of their text stay white. Rest the pointer on a word for its importance.</p>"
+        f"<ul class=texts>{items}</ul></section>"
     )
 
 

@@ -1,0 +1,33 @@
+"""`vmask demo`, on toy data and random vectors."""
+
+from __future__ import annotations
+
+import re
+
+from vmask import TextClassifier
+
+
+def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, toy_csv, tmp_path):
+    out = tmp_path / "demo"
+    words = ["demo", "--data", toy_csv, "--embeddings", "random", "--epochs", "2", "--out", out]
+    done = vmask(*words)
+    assert done.code == 0, done.err
+    for name in ("linear", "cnn-base", "cnn-vmask"):
+        assert re.search(rf"^ {name} +[01]\.\d{{3}} $", done.out, re.MULTILINE)
+    assert "words it uses most" in done.out
+    assert str(out / "report.html") in done.out
+    assert "No test split" in done.err
+    html = (out / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in html
+    assert html.count("<li><p><span") == 5
+    assert not re.search(r"(src|href)=", html)
+    assert TextClassifier.load(out / "cnn-vmask").about_["dataset"] == "reviews.csv"
+
+    value = vmask(*words, "--json", "--quiet").json  # again, into the same folder
+    assert set(value["accuracy"]) == {"linear", "cnn-base", "cnn-vmask"}
+    assert len(value["texts"]) == 5
+    assert value["report"] == str(out / "report.html")
+
+
+def test_a_demo_without_its_data_says_so(fails, tmp_path):
+    assert "There is no file" in fails("demo", "--data", tmp_path / "none.csv", "--out", tmp_path / "demo")

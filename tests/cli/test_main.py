@@ -1,0 +1,134 @@
+"""The command line as a whole: help, version, exit codes, quick start."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import vmask as package
+from vmask.cli.main import COMMANDS, main
+from vmask.errors import FileMissing
+
+HEAVY = ("torch", "sklearn", "transformers", "numpy", "accelerate", "pyarrow", "datasets", "rich", "tokenizers")
+
+
+def test_the_version_is_printed(vmask):
+    done = vmask("--version")
+    assert (done.code, done.out) == (0, f"vmask {package.__version__}\n")
+
+
+def test_help_lists_every_command_with_what_it_does(vmask):
+    done = vmask("--help")
+    assert done.code == 0
+    for command in COMMANDS:
+        assert any(line.split()[:1] == [command] and len(line.split()) > 3 for line in done.lines), command
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(vmask, command):
+    done = vmask(command, "--help")
+    assert done.code == 0
+    assert done.out.startswith(f"usage: vmask {command}")
+    assert "--debug" in done.out
+
+
+def test_the_help_of_train_lists_every_option_and_those_of_a_method_when_asked(vmask):
+    out = vmask("train", "--help").out
+    for option in ("--learning-rate", "--beta-schedule", "--train-embeddings", "--no-pad-to-max", "--class-weight"):
+        assert option in out
+    assert "--mask.pi" not in out
+    assert "--mask.pi" in vmask("train", "--mask", "vmask", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["trian", "a.csv"], "Unknown command 'trian'. Did you mean 'train'?"),
+        ([], "arguments are required: COMMAND"),
+        (["train"], "arguments are required: DATA"),
+        (["ls", "masks", "more"], "Unknown argument 'more'"),
+        (["ls", "--jsn"], "Unknown argument '--jsn'. Did you mean '--json'?"),
+        (["data"], "arguments are required"),
+    ],
+)
+def test_a_wrong_command_line_is_two_lines_and_code_2(fails, words, message):
+    err = fails(*words)
+    assert message in err
+    assert len(err.splitlines()) <= 2
+
+
+def test_debug_shows_the_traceback():
+    with pytest.raises(FileMissing):
+        main(["train", "none.csv", "--debug"])
+
+
+def test_a_fault_of_ours_is_code_1_and_asks_for_debug(vmask, monkeypatch):
+    def broken(args):
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("vmask.cli.ls.run", broken)
+    done = vmask("ls")
+    assert done.code == 1
+    assert "ZeroDivisionError: oops" in done.err
+    assert "--debug" in done.err
+    assert "Traceback" not in done.err
+    with pytest.raises(ZeroDivisionError):
+        main(["ls", "--debug"])
+
+
+def test_control_c_is_code_130(vmask, monkeypatch):
+    def interrupted(args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vmask.cli.ls.run", interrupted)
+    done = vmask("ls")
+    assert (done.code, done.err) == (130, "interrupted\n")
+
+
+def test_warnings_of_libraries_are_kept_from_the_user_and_ours_are_a_line(vmask, monkeypatch):
+    def warn(args):
+        import warnings
+
+        from vmask.errors import VmaskWarning
+
+        warnings.warn("of a library", DeprecationWarning, stacklevel=1)
+        warnings.warn("of ours", VmaskWarning, stacklevel=1)
+
+    monkeypatch.setattr("vmask.cli.ls.run", warn)
+    assert vmask("ls").err == "warning: of ours\n"
+    assert vmask("ls", "--quiet").err == ""
+
+
+def loaded(code):
+    """The modules that a fresh Python has after `code`."""
+    program = f"import sys, json\n{code}\nprint(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    return {name.partition(".")[0] for name in json.loads(done.stderr)}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import vmask; dir(vmask)",
+        "from vmask.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+        "from vmask.cli import main\ntry: main(['train', '--help'])\nexcept SystemExit: pass",
+        "from vmask.cli import main; main(['ls', 'masks'])",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_needed(code):
+    assert not loaded(code) & set(HEAVY)
+
+
+def test_the_installed_command_runs():
+    command = Path(sys.executable).with_name("vmask")
+    for words in ([str(command)], [sys.executable, "-m", "vmask"]):
+        done = subprocess.run([*words, "ls", "masks"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert len(done.stdout.splitlines()) == 7
+    done = subprocess.run([str(command), "ls", "mask"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: argument KIND: 'mask' is not known")

@@ -1,0 +1,150 @@
+"""`vmask predict`: one line out for every line in, whatever the lines, in bounded memory."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from toy import write_csv
+from vmask import TextClassifier
+from vmask.cli import main
+from vmask.cli.predict import CHUNK, chunks
+
+TEXTS = ["a lovely film", "", "an awful film", "   ", "qwertz", "Grüße 电影 👍🏽", "lovely " * 150_000]
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(TEXTS) + "\n", encoding="utf-8")
+    return path
+
+
+def objects(done):
+    assert done.code == 0, done.err
+    return [json.loads(line) for line in done.lines]
+
+
+def test_every_line_gets_an_object_with_its_label_and_probabilities(vmask, trained, lines):
+    answers = objects(vmask("predict", trained, lines, "--json"))
+    assert len(answers) == len(TEXTS)
+    classifier = TextClassifier.load(trained)
+    for answer, label, row in zip(answers, classifier.predict(TEXTS), classifier.predict_proba(TEXTS), strict=True):
+        assert list(answer) == ["label", "probabilities"]
+        assert answer["label"] == label
+        assert list(answer["probabilities"]) == ["1", "5"]
+        np.testing.assert_allclose(list(answer["probabilities"].values()), row, atol=1e-6)
+
+
+def test_without_json_a_line_is_label_probability_and_text(vmask, trained, lines):
+    done = vmask("predict", trained, lines)
+    assert len(done.lines) == len(TEXTS)
+    label, probability, text = done.lines[0].split("\t")
+    assert label in ("1", "5")
+    assert 0.5 <= float(probability) <= 1
+    assert text == "a lovely film"
+
+
+def test_standard_input_is_read_by_lines(vmask, trained, monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO("\ufeffa lovely film\r\n\nGrüße\nlast line".encode()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    answers = objects(vmask("predict", trained, "-", "--json"))
+    assert len(answers) == 4
+    alone = TextClassifier.load(trained).predict_proba(["a lovely film"])[0]
+    np.testing.assert_allclose(list(answers[0]["probabilities"].values()), alone, atol=1e-6)
+
+
+def test_the_column_of_training_is_read_from_a_table(vmask, fails, trained, tmp_path):
+    rows = [{"review": text, "comment": "x", "stars": 1} for text in ("lovely", "awful", "")]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"comment": "no review"}]), encoding="utf-8")
+    assert len(objects(vmask("predict", trained, path, "--json"))) == 4
+    data = write_csv(tmp_path / "a.csv", ["lovely", "awful"], ["x", "y"], header=("body", "other"))
+    assert "There is no column 'review'" in fails("predict", trained, data)
+    assert len(objects(vmask("predict", trained, data, "--text", "body", "--json"))) == 2
+
+
+def test_labels_that_are_numbers_in_python_are_numbers_in_json(vmask, tmp_path, lines):
+    model = TextClassifier(mask="base", embeddings="random", epochs=1).fit(["one", "two"] * 10, [0, 1] * 10)
+    answer = objects(vmask("predict", model.save(tmp_path / "m"), lines, "--json"))[0]
+    assert answer["label"] in (0, 1)
+    assert answer["label"] == int(max(answer["probabilities"], key=answer["probabilities"].get))
+
+
+def test_an_empty_file_gives_nothing(vmask, trained, tmp_path):
+    (tmp_path / "empty.txt").write_bytes(b"")
+    done = vmask("predict", trained, tmp_path / "empty.txt", "--json")
+    assert (done.code, done.out) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [(b"gut\nsch\xf6n\n", "Line 2 of 'a.txt' is not UTF-8"), (b"\x7fELF\0\0\1", "is a binary file")],
+)
+def test_a_file_that_is_no_text_is_refused(fails, trained, tmp_path, data, message):
+    (tmp_path / "a.txt").write_bytes(data)
+    assert message in fails("predict", trained, tmp_path / "a.txt", "--json")
+
+
+def test_a_missing_file_or_a_folder_is_said(fails, trained, tmp_path, lines):
+    assert "Did you mean 'texts.txt'" in fails("predict", trained, tmp_path / "text.txt")
+    assert "is a folder" in fails("predict", trained, tmp_path)
+
+
+def test_half_a_character_does_not_stop_the_stream(trained, tmp_path, monkeypatch):
+    (tmp_path / "a.jsonl").write_text('{"review": "half \\ud83d"}\n{"review": "next"}\n', encoding="utf-8")
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr("sys.stdout", stdout)
+    assert main(["predict", str(trained), str(tmp_path / "a.jsonl")]) == 0
+    lines = stdout.buffer.getvalue().decode("utf-8").splitlines()
+    assert [line.split("\t")[2] for line in lines] == ["half \\ud83d", "next"]
+
+
+def test_chunks_are_short_in_texts_and_in_characters():
+    assert [len(chunk) for chunk in chunks("x" for _ in range(2 * CHUNK + 1))] == [CHUNK, CHUNK, 1]
+    assert [len(chunk) for chunk in chunks(["y" * 2_000_000] * 3)] == [1, 1, 1]
+    assert list(chunks([])) == []
+
+
+def test_a_reader_that_leaves_early_is_no_error(trained, tmp_path):
+    path = tmp_path / "many.txt"
+    path.write_text("a lovely film\n" * 20_000, encoding="utf-8")
+    command = [sys.executable, "-m", "vmask", "predict", str(trained), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        err = process.stderr.read()
+        assert process.wait(60) == 0
+    assert err == b""
+
+
+MEMORY = """
+import resource, sys
+from vmask.cli import main
+peaks = []
+for path in sys.argv[2:]:
+    assert main(["predict", sys.argv[1], path, "--json"]) == 0
+    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print((peaks[1] - peaks[0]) / 1024, file=sys.stderr)
+"""
+
+
+def test_memory_does_not_grow_with_the_file(trained, tmp_path):
+    line = "a lovely film that my neighbour called dreadful {}\n"
+    for name, count in (("few", 2_000), ("many", 80_000)):
+        with (tmp_path / f"{name}.txt").open("w", encoding="utf-8") as file:
+            file.writelines(line.format(i) for i in range(count))
+    paths = [str(tmp_path / f"{name}.txt") for name in ("few", "many")]
+    with (tmp_path / "out.jsonl").open("wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(trained), *paths], stdout=out, stderr=subprocess.PIPE, timeout=300
+        )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stderr) < 30  # MB; the texts and their words would take more
+    with (tmp_path / "out.jsonl").open("rb") as out:
+        assert sum(1 for _ in out) == 82_000
