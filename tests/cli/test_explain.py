@@ -10,6 +10,8 @@ import pytest
 from toy import write_csv
 from vmask import Explanation, TextClassifier
 
+pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
+
 
 def test_a_text_is_shown_with_its_label_and_top_words(vmask, trained):
     done = vmask("explain", trained, "a lovely film")
@@ -32,8 +34,11 @@ def test_json_has_the_words_with_their_offsets_and_scores(vmask, trained, text):
     assert Explanation.from_dict(value) == expected
 
 
-def test_brackets_and_colons_are_printed_as_they_are(vmask, trained):
-    assert vmask("explain", trained, "[bold]so[/bold] :smile:").lines[0] == "[bold]so[/bold] :smile:"
+def test_brackets_and_colons_are_printed_as_they_are(vmask, tmp_path):
+    model = TextClassifier(embeddings="random", epochs=1).fit(["one", "two"] * 20, ["[b]", ":smile:"] * 20)
+    done = vmask("explain", model.save(tmp_path / "m"), "[bold]so[/bold] :smile:")
+    assert done.lines[0] == "[bold]so[/bold] :smile:"
+    assert done.lines[1].split()[0] in ("[b]", ":smile:")
 
 
 def test_many_texts_come_from_a_file_or_standard_input(vmask, trained, tmp_path, monkeypatch):
