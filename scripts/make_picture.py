@@ -16,7 +16,8 @@ from vmask.explain.contract import Explanation
 from vmask.report.highlight import html_text
 
 OUT = Path(__file__).parents[1] / "docs" / "picture.png"
-STYLE = """body { margin: 0; padding: 18px 26px; background: #fff; font: 19px/1.6 system-ui, sans-serif; color: #1a1a1a }
+STYLE = """body { margin: 0; padding: 18px 26px; overflow: hidden; background: #fff; color: #1a1a1a }
+body { font: 19px/1.6 system-ui, sans-serif }
 p { margin: 9px 0 } small { color: #5c6470; margin-left: 8px; white-space: nowrap }
 mark { padding: .08em .16em; border-radius: 4px }"""
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
@@ -31,7 +32,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         page.write_text(f"<!doctype html><meta charset=utf-8><style>{STYLE}</style>{rows}", encoding="utf-8")
-        size = f"--window-size=980,{60 + 62 * len(explanations)}"
+        size = f"--window-size=980,{40 + 68 * len(explanations)}"
         command = ["chromium", *FLAGS, size, "--force-device-scale-factor=1.5", f"--screenshot={OUT}", page.as_uri()]
         subprocess.run(command, check=True, capture_output=True)
 

@@ -101,7 +101,7 @@ def test_an_unknown_argument_names_the_near_one():
         ({"dev_fraction": 1.5}, r"dev_fraction is 1\.5"),
         ({"dev_fraction": "half"}, "dev_fraction is 'half'"),
         ({"device": "gpu"}, "device is 'gpu'"),
-        ({"preset": "paper"}, "preset is 'paper'"),
+        ({"preset": "paper"}, "Unknown preset 'paper'"),
         ({"mask__pi": 1.5}, "pi"),
         ({"mask": "vmsk"}, "Did you mean 'vmask'"),
         ({"model": "cn"}, "Did you mean 'cnn'"),

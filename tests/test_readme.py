@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -37,18 +38,22 @@ def test_the_make_commands_exist():
     assert {"demo", "test"} <= named <= targets
 
 
-def test_the_new_method_of_the_readme_keeps_the_contract():
+def test_the_new_method_of_the_readme_keeps_the_contract(tmp_path, monkeypatch):
     """Run the file that the README shows and mask a text with it."""
     source = next(s for s in SNIPPETS if "MASKS.register" in s)
-    names = {"__name__": "readme_example"}
-    exec(source, names)
+    path = tmp_path / "half.py"
+    path.write_text(source, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("half", path)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "half", module)
+    spec.loader.exec_module(module)
     import torch
 
     from vmask.masks import MASKS
     from vmask.masks.contract import Embedded
 
     try:
-        mask = MASKS.get("half")(3, names["HalfOptions"](keep=0.25))
+        mask = MASKS.get("half")(3, module.HalfOptions(keep=0.25))
         index = torch.tensor([[1, 2, 0]])
         masked = mask(Embedded(torch.randn(3, 3), index, index != 0))
         assert masked.scale.tolist() == [[0.25, 0.25, 1.0]]

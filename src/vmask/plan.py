@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from vmask.config import DataConfig, TrainConfig, make, to_dict
-from vmask.errors import ConfigError
+from vmask.errors import UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.models.contract import MaskedClassifier
@@ -93,15 +93,16 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     }
     if preset is not None:
         if preset not in PRESETS:
-            raise ConfigError(f"preset is {preset!r}. Choose one of: {', '.join(PRESETS)}.")
+            raise UnknownName("preset", preset, PRESETS)
         mask_fields = _fields(mask_class.Options)
         for source in (model_class.paper_code, mask_class.paper_code):
             for part, quirks in source.items():
                 # A model's quirks for the mask hold where the mask has such an option.
                 values[part].update({k: v for k, v in quirks.items() if part != "mask" or k in mask_fields})
-    for part in ("model", "mask"):
-        prefix = f"{part}__"
-        values[part].update({k.removeprefix(prefix): v for k, v in given.items() if k.startswith(prefix)})
+    for name, value in given.items():
+        part, nested, option = name.partition("__")
+        if nested and part in ("model", "mask") and value is not None:
+            values[part][option] = value
     values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
     data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
     return Plan(

@@ -213,7 +213,7 @@ def test_a_folder_without_data_says_what_it_needs(fails, tmp_path):
         (["DATA", "--epochs", "0"], "epochs is 0"),
         (["DATA", "--epochs", "ten"], "--epochs: invalid int value: 'ten'"),
         (["DATA", "--model.widths", "3,x"], "not a list of whole numbers such as 3,4,5"),
-        (["DATA", "--preset", "paper"], "preset is 'paper'"),
+        (["DATA", "--preset", "paper"], "Unknown preset 'paper'"),
         (["DATA", "--device", "gpu"], "device is 'gpu'"),
         (["DATA", "--embeddings", "none.txt"], "There are no word vectors 'none.txt'"),
     ],

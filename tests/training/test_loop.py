@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from toy import toy_texts
 
+from toy import toy_texts
 from vmask import TextClassifier
 from vmask.config import make
 from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
@@ -101,11 +101,12 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
         TextClassifier(**SMALL).fit(texts[::-1], labels, checkpoint=tmp_path / "c", resume=True)
 
 
-def test_a_damaged_checkpoint_is_said(tmp_path):
+@pytest.mark.parametrize("damaged", ["epoch-*.safetensors", "best-*.safetensors", "state.json"])
+def test_a_damaged_checkpoint_is_said(tmp_path, damaged):
     texts, labels = toy_texts(60)
     TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c")
-    for path in (tmp_path / "c").glob("epoch-*.safetensors"):
-        path.write_bytes(path.read_bytes()[:100])
+    (path,) = (tmp_path / "c").glob(damaged)
+    path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ModelFolderError, match="cannot be read"):
         TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
 

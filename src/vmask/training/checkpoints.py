@@ -92,27 +92,20 @@ class Checkpoints:
         Raises:
             ModelFolderError: where the checkpoint is of another run or cannot be read.
         """
-        state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
-        if different := sorted(k for k in {*state["run"], *self.run} if state["run"].get(k) != self.run.get(k)):
-            raise ModelFolderError(
-                f"The checkpoint in {self.folder} is of another run: {', '.join(different)} differ. "
-                "Resume with the options it was started with, or choose another --out."
-            )
         try:
+            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+            if different := sorted(k for k in {*state["run"], *self.run} if state["run"].get(k) != self.run.get(k)):
+                raise ModelFolderError(
+                    f"The checkpoint in {self.folder} is of another run: {', '.join(different)} differ. "
+                    "Resume with the options it was started with, or choose another --out."
+                )
             tensors = load_file(self.folder / state["files"]["last"])
             best = load_file(self.folder / state["files"]["best"])
-        except (OSError, SafetensorError) as error:
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
             raise ModelFolderError(f"The checkpoint in {self.folder} cannot be read ({error}). Delete it.") from None
         restore(module, {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")})
         _restore_moments(optimizer, tensors)
         return Resumed(state["epoch"], state["history"], best)
-
-    def remove(self) -> None:
-        """Delete the checkpoints, when the model itself is saved."""
-        if self.folder.is_dir():
-            for path in self.folder.iterdir():
-                path.unlink()
-            self.folder.rmdir()
 
 
 def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

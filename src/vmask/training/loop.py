@@ -149,7 +149,7 @@ class _Run:
         self.wrapped, self.optimizer = accelerator.prepare(model, self.plain_optimizer)
         self.lengths = examples.lengths
         self.steps = math.ceil(len(self.lengths) / config.batch_size)
-        self.class_weight = _class_weight(examples.labels, config).to(accelerator.device)
+        self.class_weight = _class_weight(examples.labels, dev.labels, config).to(accelerator.device)
 
     def epoch(self, epoch: int) -> dict[str, Any]:
         """Pass once over the training texts, then score the dev texts. Returns the history's row."""
@@ -228,8 +228,8 @@ def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.dev
     model.mask.prepare(embedded())
 
 
-def _class_weight(labels: NDArray[np.int64], config: TrainConfig) -> Tensor:
-    counts = np.bincount(labels)
+def _class_weight(labels: NDArray[np.int64], dev: NDArray[np.int64], config: TrainConfig) -> Tensor:
+    counts = np.bincount(labels, minlength=int(max(labels.max(), dev.max())) + 1)
     if config.class_weight is None:
         return torch.ones(len(counts))
     return torch.tensor(len(labels) / (len(counts) * np.maximum(counts, 1)), dtype=torch.float32)
