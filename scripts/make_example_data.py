@@ -1,4 +1,4 @@
-"""Write examples/hotels.csv: made-up hotel reviews, so that every command can be tried on a file of one's own."""
+"""Write examples/hotels.csv and examples/more-hotels.csv: made-up reviews, so that every command can be tried."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import random
 from pathlib import Path
 
-OUT = Path(__file__).parents[1] / "examples" / "hotels.csv"
+OUT = Path(__file__).parents[1] / "examples"
 THINGS = ["room", "bed", "breakfast", "staff", "view", "shower", "lobby", "pool", "location", "service", "bar", "night"]
 WORDS = {
     "5": ["spotless", "wonderful", "delicious", "friendly", "stunning", "charming", "perfect", "superb", "cosy"],
@@ -32,13 +32,19 @@ def review(stars: str, stream: random.Random) -> str:
     return " ".join(part for part in parts if part)
 
 
-def main() -> None:
-    stream = random.Random(0)
-    rows = {(review(stars, stream), stars) for stars in list(WORDS) * 220}
-    with OUT.open("w", encoding="utf-8", newline="") as out:
+def write(name: str, rows: list[tuple[str, str]]) -> None:
+    with (OUT / name).open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
         writer.writerow(["review", "stars"])
-        writer.writerows(stream.sample(sorted(rows), 600))
+        writer.writerows(rows)
+
+
+def main() -> None:
+    stream = random.Random(0)
+    rows = {(review(stars, stream), stars) for stars in list(WORDS) * 300}
+    drawn = stream.sample(sorted(rows), 750)
+    write("hotels.csv", drawn[:600])
+    write("more-hotels.csv", drawn[600:])
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ TOUR = [
     "vmask train examples/hotels.csv --text review --label stars --out my-model --seed 0",
     "vmask explain my-model 'Lovely lobby, but the shower was filthy.' --json",
     "printf 'The view is stunning.\\nA rude, noisy place.\\n' | vmask predict my-model - --json",
-    "vmask evaluate my-model examples/hotels.csv --json",
+    "vmask evaluate my-model examples/more-hotels.csv --json",
     "vmask words my-model --top 6 --min-count 3",
     "vmask ls models",
 ]

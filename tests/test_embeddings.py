@@ -125,13 +125,6 @@ def test_words_that_are_not_utf8_are_passed_over(tmp_path):
     assert read_vectors(str(path), ["ok"], extra=5).words == ["ok"]
 
 
-def test_align_puts_rows_in_the_order_of_the_words(tmp_path):
-    vectors = read_vectors(str(write_bin(tmp_path / "v.bin")), ["good", "film"])
-    aligned = vectors.align(["<pad>", "film", "good"])
-    np.testing.assert_array_equal(aligned.matrix, [np.zeros(3), ROUNDED[3], ROUNDED[5]])
-    assert aligned.known.tolist() == [[False], [True], [True]]
-
-
 def cut(path: Path, by: int) -> Path:
     path.write_bytes(path.read_bytes()[:-by])
     return path

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from vmask import TextClassifier, persistence
 from vmask.errors import ModelFolderError, OutputExists, UnknownName, VmaskError
@@ -342,3 +343,11 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_training(tmp_path, m
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # tests may run as root
     with pytest.raises(OutputExists, match="no folder that can be written"):
         check_free(tmp_path / "model")
+
+
+def test_loading_leaves_the_callers_random_stream_alone(model_folder):
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    TextClassifier.load(model_folder)
+    assert torch.equal(torch.rand(2), expected)

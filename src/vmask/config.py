@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -82,7 +83,8 @@ def check_positive(options: Any, *names: str, minimum: float | None = None) -> N
     """Raise ConfigError where a number is too small: below `minimum`, or not above 0 where that is None."""
     for name in names:
         value = getattr(options, name)
-        if value is not None and (value <= 0 if minimum is None else value < minimum):
+        enough = value is None or (value > 0 if minimum is None else value >= minimum)  # NaN is neither
+        if not enough or value == math.inf:
             wanted = "above 0" if minimum is None else f"at least {minimum:g}"
             raise ConfigError(f"{name} is {value}; it must be {wanted}.")
 

@@ -49,16 +49,6 @@ class Vectors:
         """D, the length of a vector."""
         return int(self.matrix.shape[1])
 
-    def align(self, words: Sequence[str]) -> Vectors:
-        """The vectors of exactly `words`, in that order; zeros and `known` False where there are none."""
-        index = {word: i for i, word in enumerate(self.words)}
-        matrix = np.zeros((len(words), self.dim), np.float32)
-        known = np.zeros((len(words), self.known.shape[1]), np.bool_)
-        for row, word in enumerate(words):
-            if (i := index.get(word)) is not None:
-                matrix[row], known[row] = self.matrix[i], self.known[i]
-        return Vectors(list(words), matrix, known, self.sources)
-
 
 @dataclass(frozen=True)
 class Coverage:
@@ -190,7 +180,7 @@ def _parts(spec: str) -> list[str]:
 
 
 def _source(part: str) -> str:
-    """Names are kept in the model folder, folders of this machine are not."""
+    """The name that a model card tells: where on a disk a file lay is nobody's business."""
     return Path(part).name
 
 

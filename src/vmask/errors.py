@@ -76,7 +76,7 @@ class UnknownName(VmaskError, LookupError):
 
     def __init__(self, kind: str, name: str, available: Iterable[str]) -> None:
         names = sorted(available)
-        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(name, names)} Available: {', '.join(names)}.")
+        super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(str(name), names)} Available: {', '.join(names)}.")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -49,6 +49,7 @@ class Prepared:
         matrix: (V, D) word vectors.
         tuned: whether they are trained.
         coverage: how much of the training texts the vectors know; None for random vectors.
+        sources: names of the vector files.
         fingerprint: of the texts and labels.
     """
 
@@ -61,7 +62,17 @@ class Prepared:
     matrix: NDArray[np.float32]
     tuned: bool
     coverage: Coverage | None
+    sources: tuple[str, ...]
     fingerprint: str
+
+    def digest(self) -> str:
+        """Of all that training sees: ids and classes of both sets, and the vectors. Another digest is another run."""
+        digest = hashlib.sha256(self.matrix.tobytes())
+        for examples in (self.examples, self.dev):
+            digest.update(examples.labels.tobytes())
+            for ids in examples.ids:
+                digest.update(np.append(ids, -1).tobytes())
+        return digest.hexdigest()
 
     def summary(self) -> dict[str, Any]:
         """What a model folder says about its data."""
@@ -69,6 +80,7 @@ class Prepared:
             "train": len(self.examples.labels),
             "dev": len(self.dev.labels),
             "vocabulary": len(self.tokenizer),
+            "vectors": list(self.sources),
             "dim": int(self.matrix.shape[1]),
             "coverage": None
             if self.coverage is None
@@ -169,6 +181,7 @@ def prepare_data(
         matrix=matrix,
         tuned=vectors is None if config.train_embeddings is None else config.train_embeddings,
         coverage=None if vectors is None else coverage(vectors, counts),
+        sources=("random",) if vectors is None else vectors.sources,
         fingerprint=fingerprint,
     )
 
@@ -185,10 +198,10 @@ def train_plan(
     accelerator = make_accelerator(device)
     with own_randomness():
         reseed_torch(plan.train.seed, "weights")
-        model = plan.build(torch.from_numpy(data.matrix), data.tuned, len(data.labels))
+        model = plan.build(torch.tensor(data.matrix), data.tuned, len(data.labels))
     checkpoints = None
     if checkpoint is not None:
-        run = {**plan.to_dict(), "data_fingerprint": data.fingerprint, "processes": accelerator.num_processes}
+        run = {**plan.to_dict(), "training_data": data.digest(), "processes": accelerator.num_processes}
         checkpoints = Checkpoints(checkpoint, run)
     try:
         trained = train(
@@ -286,7 +299,12 @@ def _encode(
     tokens = tokenizer.encode(texts)
     if cut := sum(one.total > len(one.ids) for one in tokens):
         _warn(f"{cut} of {len(tokens)} {name} texts were cut to {tokenizer.max_words} words.")
-    return Examples([one.ids for one in tokens], np.array([code[label] for label in labels], dtype=np.int64))
+    rows = [i for i, one in enumerate(tokens) if len(one.ids)]
+    if not rows:
+        raise DataError(f"No {name} text has a word. Check the text column, or use cleaning=gentle.")
+    if len(rows) < len(tokens):
+        _warn(f"{len(tokens) - len(rows)} {name} texts have no word after cleaning and were dropped.")
+    return Examples([tokens[i].ids for i in rows], np.array([code[labels[i]] for i in rows], dtype=np.int64))
 
 
 def _fingerprint(texts: Sequence[str], labels: Sequence[Any]) -> str:

@@ -25,7 +25,7 @@ def model_card(classifier: TextClassifier) -> str:
         "|---|---|",
         f"| labels | {', '.join(str(label) for label in classifier.classes_)} |",
         f"| data | {about.get('dataset', 'given in Python')}: {data['train']} training and {data['dev']} dev texts |",
-        f"| word vectors | `{plan.data.embeddings}`, {data['dim']} dimensions, {data['vocabulary']} words |",
+        f"| word vectors | {', '.join(data['vectors'])}, {data['dim']} dimensions, {data['vocabulary']} words |",
         f"| best epoch | {classifier.best_epoch_} of {len(classifier.history_)}, by dev {plan.train.select} |",
         f"| dev accuracy | {best['dev_accuracy']:.4f} |",
     ]

@@ -22,6 +22,7 @@ from vmask.model_card import model_card
 from vmask.plan import Plan
 from vmask.predictor import WordPredictor
 from vmask.training.device import find_device
+from vmask.training.seeding import own_randomness
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -179,7 +180,8 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
         counts = tensors.pop("words.count").numpy()
         known = tensors.pop("words.known").numpy().astype(np.bool_)
         tuned = tensors[_TABLE].dtype != torch.float16
-        model = plan.build(tensors[_TABLE].float(), tuned, len(config["labels"]))
+        with own_randomness():  # fresh weights are drawn, then replaced
+            model = plan.build(tensors[_TABLE].float(), tuned, len(config["labels"]))
         model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
         classifier = TextClassifier(**config["params"])
         classifier.plan_, classifier.data_ = plan, config["data"]

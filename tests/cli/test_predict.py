@@ -149,3 +149,20 @@ def test_memory_does_not_grow_with_the_file(trained, tmp_path):
     assert float(done.stderr) < 30  # MB; the texts and their words would take more
     with (tmp_path / "out.jsonl").open("rb") as out:
         assert sum(1 for _ in out) == 82_000
+
+
+def test_rows_before_one_that_cannot_be_read_are_answered(model_folder, tmp_path, capsys):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "lovely"}\n{"text": "awful"}\n{"text": \n', encoding="utf-8")
+    assert main(["predict", str(model_folder), str(path), "--json"]) == 2
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 2
+    assert "rows.jsonl" in shown.err
+
+
+def test_a_blank_line_of_a_table_with_one_column_is_a_text(model_folder, tmp_path, capsys):
+    for name in ("rows.csv", "rows.tsv"):
+        path = tmp_path / name
+        path.write_text("text\nlovely\n\nawful\n", encoding="utf-8")
+        assert main(["predict", str(model_folder), str(path), "--json"]) == 0
+        assert len(capsys.readouterr().out.splitlines()) == 3

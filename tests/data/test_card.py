@@ -28,7 +28,7 @@ def test_cards_agree_with_themselves(name):
     if name in PAPER:
         assert card.paper is not None
         assert card.paper.classes == len(card.labels)
-        assert card.hub
+        assert card.hub_source
         held = [card.split.dev_rows or 0, card.split.test_rows or 0]
         if card.split.of_rows:
             assert sum(held) + card.paper.train == card.split.of_rows
@@ -67,7 +67,7 @@ def test_override_changes_only_what_it_names(tmp_path):
     old, new = load_card("imdb"), override(load_card("imdb"), path)
     assert (new.standin, new.note, new.labels) == (True, "other rows", ("bad", "1"))
     assert (new.split.dev_rows, new.split.of_rows) == (7, 25000)
-    assert (new.title, new.paper, new.hub) == (old.title, old.paper, old.hub)
+    assert (new.title, new.paper, new.hub_source) == (old.title, old.paper, old.hub_source)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from toy import toy_texts
 from vmask import TextClassifier
 from vmask.config import make
 from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
+from vmask.fitting import prepare_data, train_plan
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.training.loop import _warn_of_collapse, best_epoch
@@ -97,8 +98,13 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path):
     TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c")
     with pytest.raises(ModelFolderError, match="train differ"):
         TextClassifier(**{**SMALL, "learning_rate": 0.5}).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
-    with pytest.raises(ModelFolderError, match="data_fingerprint"):
-        TextClassifier(**SMALL).fit(texts[::-1], labels, checkpoint=tmp_path / "c", resume=True)
+    for other in ({"X": texts[::-1]}, {"dev": (texts[:9], labels[:9])}):
+        with pytest.raises(ModelFolderError, match="training_data"):
+            TextClassifier(**SMALL).fit(
+                **{"X": texts, "y": labels, "checkpoint": tmp_path / "c", "resume": True, **other}
+            )
+    with pytest.raises(ModelFolderError, match="training_data"):
+        TextClassifier(**SMALL, dev_fraction=0.3).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
 
 
 @pytest.mark.parametrize("damaged", ["epoch-*.safetensors", "best-*.safetensors", "state.json"])
@@ -147,6 +153,27 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(tmp_
     assert equal(weights(resumed), weights(TextClassifier(**SMALL).fit(texts, labels)))
 
 
+def test_weights_that_the_last_step_ruins_are_not_kept():
+    with pytest.raises(TrainingDiverged, match="not finite after epoch 1"):
+        TextClassifier(embeddings="random", epochs=1, batch_size=1000, learning_rate=1e38).fit(*toy_texts(60))
+
+
+def test_training_does_not_change_the_prepared_vectors():
+    plan = TextClassifier(**SMALL).plan()
+    data = prepare_data(plan, *toy_texts(60), dev=None, dev_fraction=0.2)
+    before = data.matrix.copy()
+    train_plan(plan, data, "cpu")
+    assert (data.matrix == before).all()
+
+
+def test_texts_without_a_word_after_cleaning_are_dropped_and_counted():
+    texts, labels = toy_texts(60)
+    classifier = TextClassifier(mask="base", embeddings="random", epochs=1, cleaning="paper")
+    with pytest.warns(VmaskWarning, match="2 training texts have no word after cleaning"):
+        classifier.fit([*texts, "……", "你好"], [*labels, "pos", "neg"], dev=(texts[:9], labels[:9]))
+    assert classifier.data_["train"] == 60
+
+
 def test_the_best_epoch_is_the_first_of_the_highest():
     history = [{"dev_accuracy": a, "dev_macro_f1": f} for a, f in [(0.5, 0.9), (0.8, 0.1), (0.8, 0.2)]]
     assert best_epoch(history, "accuracy") == 2
@@ -174,7 +201,7 @@ def test_balanced_weights_help_the_rare_class():
     assert share("balanced") > share(None) + 0.05
 
 
-@pytest.mark.parametrize(("mean", "fix"), [(0.01, "mask.pi"), (0.99, "Raise --beta"), (0.49, "Lower --beta")])
+@pytest.mark.parametrize(("mean", "fix"), [(0.01, r"mask\.pi"), (0.99, "Raise --beta"), (0.49, "Lower --beta")])
 def test_collapsed_masks_are_warned_of(mean, fix):
     mask = MASKS.get("vmask")(4, make(MASKS.get("vmask").Options, {}))
     with pytest.warns(VmaskWarning, match=fix):

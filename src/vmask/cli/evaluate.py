@@ -27,6 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
     from vmask.cli.show import print_json, say, say_result
     from vmask.data.datasets import load_dataset, load_table
+    from vmask.data.labelled import as_label
     from vmask.errors import DataError, UnknownName
     from vmask.metrics.prediction import accuracy, macro_f1
 
@@ -37,6 +38,8 @@ def run(args: argparse.Namespace) -> int:
             raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
         split = load_table(args.data, text=args.text or about.get("text"), label=args.label or about.get("label"))
         name, notes = args.data, split.notes
+        if Path(args.data).name == about.get("dataset"):
+            notes += (f"The model was trained on a file called {about['dataset']}: these rows may not be new to it.",)
     else:
         known = about if Path(args.data).is_dir() else {}  # a dataset with a card names its columns itself
         dataset = load_dataset(
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         name, split, notes = f"{dataset.name} {wanted}", dataset.splits[wanted], dataset.notes
     for note in notes:
         say(args, note)
-    code = {str(label): number for number, label in enumerate(classifier.classes_)}
+    code = {str(as_label(label)): number for number, label in enumerate(classifier.classes_)}
     if unseen := sorted({label for label in split.labels if label not in code}):
         raise DataError(
             f"{name} has labels that the model was not trained on: {', '.join(unseen[:5])}. "

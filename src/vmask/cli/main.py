@@ -50,13 +50,14 @@ def build_parser(words: Sequence[str]) -> Parser:
         epilog="`vmask COMMAND --help` explains a command. Start with `vmask demo`, or `vmask train my.csv`.",
     )
     parser.add_argument("--version", action="version", version=f"vmask {__version__}")
+    parser.set_defaults(quiet=False, debug=False)
+    add_talk(parser)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in COMMANDS:
         summary = _summary(name)
         sub = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         if name == command:
             importlib.import_module(f"vmask.cli.{name}").add_arguments(sub, words)
-            sub.set_defaults(quiet=False, debug=False)
             add_talk(sub)
     return parser
 

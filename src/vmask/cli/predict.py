@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 
 from vmask.cli.options import add_device, add_json
+from vmask.errors import VmaskError
 
 CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
 """Texts that are held in memory at a time: so many, or fewer where they are long."""
@@ -48,14 +49,19 @@ def read_texts(source: str, column: str | None, trained_on: str | None) -> Itera
 
 
 def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts in short lists."""
+    """The texts in short lists. Those before a row that cannot be read are given before its error is raised."""
     chunk: list[str] = []
     characters = 0
-    for text in texts:
-        chunk.append(text)
-        characters += len(text)
-        if len(chunk) == CHUNK or characters >= CHUNK_CHARACTERS:
+    try:
+        for text in texts:
+            chunk.append(text)
+            characters += len(text)
+            if len(chunk) == CHUNK or characters >= CHUNK_CHARACTERS:
+                yield chunk
+                chunk, characters = [], 0
+    except VmaskError:
+        if chunk:
             yield chunk
-            chunk, characters = [], 0
+        raise
     if chunk:
         yield chunk

@@ -89,11 +89,6 @@ class Card:
             raise DataError("max_words must be above 0 and threshold at least 0.")
 
     @property
-    def hub(self) -> str | None:
-        """The id on the Hugging Face hub, or None."""
-        return self.hub_source.id if self.hub_source else None
-
-    @property
     def defaults(self) -> dict[str, Any]:
         """What the card says about the fields of `DataConfig`."""
         return {"cleaning": self.cleaning, "max_words": self.max_words, "min_count": self.threshold + 1}

@@ -100,11 +100,18 @@ def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterato
             yield from (line.rstrip("\n").removesuffix("\r") for line in lines)
     else:
         rows = read_rows(source)
-        first = list(islice(rows, _GUESS_FROM))
+        first: list[Row] = []
+        failed = None
+        try:
+            first.extend(islice(rows, _GUESS_FROM))
+        except DataError as error:  # the rows before a bad one are still answered
+            failed = error
         column = guess_columns(first, text, None, want_label=False)[0] if first else ""
-        for row in chain(first, rows):
+        for row in chain(first, () if failed else rows):
             value = row.get(column)
             yield "" if value is None else str(value)
+        if failed:
+            raise failed
 
 
 def guess_columns(
@@ -254,8 +261,8 @@ def _csv(path: Path, delimiter: str | None) -> Iterator[Row]:
             header = next(reader, [])
             _check_header(path, header)
             for values in reader:
-                if values:  # a blank line
-                    yield _row(path, reader.line_num, header, values)
+                if values or len(header) == 1:  # in a table of one column a blank line is an empty text
+                    yield _row(path, reader.line_num, header, values or [""])
         except csv.Error as error:
             raise DataError(
                 f"Line {reader.line_num} of '{path.name}' cannot be read as {path.suffix.lstrip('.')}: "
@@ -291,7 +298,7 @@ def _plain_tsv(path: Path) -> Iterator[Row]:
         _check_header(path, header if first else [])
         for number, line in enumerate(lines, 2):
             line = line.removesuffix(ending)
-            if line:
+            if line or len(header) == 1:
                 yield _row(path, number, header, line.split("\t"))
 
 
@@ -356,7 +363,7 @@ def _json(path: Path) -> Iterator[Row]:
 
 def _parse_json(path: Path, text: str, number: int) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text.rstrip())  # an error at the very end is on the last line, not behind it
     except json.JSONDecodeError as error:
         raise DataError(
             f"Line {number + error.lineno - 1} of '{path.name}' is not JSON: {error.msg}. Correct or remove it."

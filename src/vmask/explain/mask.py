@@ -10,7 +10,7 @@ from vmask.explain.contract import Doc, Explainer, Explanation, MaskScores
 
 @EXPLAINERS.register("mask")
 class MaskExplainer(Explainer):
-    """E[R] of every word. It costs one forward pass and is the same for every class."""
+    """E[R] of every word, the same for every class. It costs no more than two predictions."""
 
     def explain(
         self, predictor: MaskScores, docs: Sequence[Doc], targets: Sequence[int] | None = None

@@ -36,7 +36,7 @@ class IBA(WordMask):
     """
 
     Options = IBAOptions
-    recipe = {"beta": 0.1, "beta_schedule": "constant"}
+    recipe = {"beta": 0.1}
 
     def __init__(self, dim: int, options: IBAOptions) -> None:
         super().__init__(dim, options)
@@ -60,7 +60,7 @@ class IBA(WordMask):
         count = 0
         with torch.no_grad():
             for x in batches:
-                vectors = x.dense()[x.words].double().cpu()
+                vectors = x.dense()[x.words].cpu().double()  # not every device has float64
                 total += vectors.sum(0)
                 squares += vectors.square().sum(0)
                 count += len(vectors)

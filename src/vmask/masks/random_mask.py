@@ -44,7 +44,7 @@ class RandomMask(WordMask):
         count, total, squares = 0, 0.0, 0.0
         with torch.no_grad():
             for x in batches:
-                raw = spread(self.net(x.table), x)[x.words].double()
+                raw = spread(self.net(x.table), x)[x.words].cpu().double()  # not every device has float64
                 count += raw.numel()
                 total += float(raw.sum())
                 squares += float(raw.square().sum())

@@ -109,7 +109,15 @@ def train(
         for epoch in range(len(history), config.epochs):
             if _is_over(history, config):
                 break
-            history.append(run.epoch(epoch))
+            try:
+                history.append(run.epoch(epoch))
+            except TrainingDiverged as error:
+                if not history or checkpoints is None:
+                    raise
+                kept = (
+                    f"The checkpoint of epoch {epoch} is kept in {checkpoints.folder}; to start anew add --overwrite."
+                )
+                raise TrainingDiverged(f"{error} {kept}") from None
             if improved := best_epoch(history, config.select) == epoch + 1:
                 best = learnt_state(model)
             progress.epoch(history[-1], improved)
@@ -166,13 +174,12 @@ class _Run:
             beta = beta_at(config, done)
             loss, penalty = self._step(self.examples.batch(rows, self.pad_length), beta)
             if not math.isfinite(loss):
-                raise TrainingDiverged(
-                    f"The loss is {loss} in epoch {epoch + 1}, step {step + 1}. The last good checkpoint is kept. "
-                    f"Try a lower --learning-rate (now {config.learning_rate:g}) or --clip (now {config.clip:g})."
-                )
+                raise self._diverged(f"The loss is {loss} in epoch {epoch + 1}, step {step + 1}.")
             losses.append(loss)
             penalties.append(penalty)
             self.progress.step(loss)
+        if not all(bool(torch.isfinite(p).all()) for p in self.parameters):  # the last step may have done it
+            raise self._diverged(f"Weights are not finite after epoch {epoch + 1}.")
         return {
             "epoch": epoch + 1,
             "loss": float(np.mean(losses)),
@@ -181,6 +188,10 @@ class _Run:
             **_score(self.model, self.dev, accelerator.device, self.pad_length),
             "seconds": round(time.perf_counter() - started, 3),
         }
+
+    def _diverged(self, what: str) -> TrainingDiverged:
+        rate, clip = self.config.learning_rate, self.config.clip
+        return TrainingDiverged(f"{what} Try a lower --learning-rate (now {rate:g}) or --clip (now {clip:g}).")
 
     def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         """This process's share of every batch; a batch too small for all processes is left out."""
@@ -249,7 +260,7 @@ def _score(
         batch = examples.batch(rows, pad_length).to(device)
         output = model(batch)
         predicted[rows] = output.logits.argmax(1).cpu().numpy()
-        scores = output.masked.scores[batch.words].double()
+        scores = output.masked.scores[batch.words].cpu().double()
         count, total, squares = (
             count + len(scores),
             total + float(scores.sum()),
@@ -270,7 +281,8 @@ def _warn_of_collapse(mask: WordMask, row: dict[str, Any]) -> None:
     mean, std = row["mask_mean"], row["mask_std"]
     if not mask.ranks or std > 0.02:
         return
-    for value, fix in ((0.0, "Raise mask.pi or lower --beta"), (1.0, "Raise --beta"), (0.5, "Lower --beta")):
+    fixes = {0.0: "Raise --mask.pi or lower --beta", 1.0: "Raise --beta", 0.5: "Lower --beta"}
+    for value, fix in fixes.items():
         if abs(mean - value) < 0.05:
             warnings.warn(
                 f"The masks of all words are near {value:g} (mean {mean:.3f}, spread {std:.3f}): "
