@@ -9,9 +9,15 @@ from pathlib import Path
 OUT = Path(__file__).parents[1] / "examples"
 THINGS = ["room", "bed", "breakfast", "staff", "view", "shower", "lobby", "pool", "location", "service", "bar", "night"]
 WORDS = {
-    "5": ["spotless", "wonderful", "delicious", "friendly", "stunning", "charming", "perfect", "superb", "cosy"],
-    "1": ["filthy", "rude", "noisy", "broken", "stale", "cramped", "dreadful", "mouldy", "awful"],
-    "3": ["average", "ordinary", "acceptable", "plain", "adequate", "passable", "unremarkable", "fine"],
+    "good": ["spotless", "wonderful", "delicious", "friendly", "stunning", "charming", "perfect", "superb", "cosy"],
+    "bad": ["filthy", "rude", "noisy", "broken", "stale", "cramped", "dreadful", "mouldy", "awful"],
+    "so-so": ["average", "ordinary", "acceptable", "plain", "adequate", "passable", "unremarkable", "fine"],
+}
+# Which two of these make how many stars: one word alone does not tell.
+PAIRS = {
+    "5": [("good", "good"), ("good", "good"), ("good", "so-so")],
+    "3": [("so-so", "so-so"), ("good", "bad"), ("bad", "good")],
+    "1": [("bad", "bad"), ("bad", "bad"), ("so-so", "bad")],
 }
 OPENINGS = ["We stayed two nights.", "Business trip in May.", "Booked it online.", "Second visit.", "", "", ""]
 FRAMES = [
@@ -26,7 +32,9 @@ CLOSINGS = ["", "", "We paid on arrival.", "The station is close.", "Parking cos
 
 def review(stars: str, stream: random.Random) -> str:
     a, b = stream.sample(THINGS, 2)
-    x, y = stream.sample(WORDS[stars], 2)
+    first, second = stream.choice(PAIRS[stars])
+    x = stream.choice(WORDS[first])
+    y = stream.choice([word for word in WORDS[second] if word != x])
     body = stream.choice(FRAMES).format(a=a, b=b, x=x, y=y)
     parts = (stream.choice(OPENINGS), body[0].upper() + body[1:], stream.choice(CLOSINGS))
     return " ".join(part for part in parts if part)
@@ -41,7 +49,7 @@ def write(name: str, rows: list[tuple[str, str]]) -> None:
 
 def main() -> None:
     stream = random.Random(0)
-    rows = {(review(stars, stream), stars) for stars in list(WORDS) * 300}
+    rows = {(review(stars, stream), stars) for stars in list(PAIRS) * 300}
     drawn = stream.sample(sorted(rows), 750)
     write("hotels.csv", drawn[:600])
     write("more-hotels.csv", drawn[600:])

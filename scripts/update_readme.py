@@ -61,8 +61,8 @@ def tour() -> str:
 def demo() -> str:
     with tempfile.TemporaryDirectory() as name:
         out = shell("vmask demo --out demo --quiet", Path(name)).strip("\n").splitlines()
-    shown = [line for line in out if not line.startswith("report:")]
-    return console(shown)
+    shown = "\n".join(line for line in out if not line.startswith("report:"))
+    return console(shown.strip("\n").splitlines())
 
 
 def masks() -> str:
