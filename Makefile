@@ -18,7 +18,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[hub]" --group dev
 	touch $(STAMP)
 
-demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/report.html (4 minutes)
+demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/report.html (2 minutes)
 	$(BIN)/vmask demo --out demo
 
 test: $(STAMP) ## Run the tests that need no download and no minutes

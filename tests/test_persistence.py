@@ -311,13 +311,21 @@ def test_a_new_or_empty_folder_is_free(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_folder_with_anything_in_it_is_not(folder, tmp_path, resume):
-    with pytest.raises(OutputExists, match="--overwrite"):
+    with pytest.raises(OutputExists, match="nothing to resume" if resume else "--overwrite"):
         check_free(folder, resume=resume)
     (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "notes.txt").write_text("x", encoding="utf-8")
-    with pytest.raises(OutputExists, match="--overwrite"):
-        check_free(tmp_path / "mine", resume=resume)
+    (tmp_path / "mine" / "README.md").write_text("x", encoding="utf-8")
+    for overwrite in (False, True):  # files that are not a model's are never replaced
+        with pytest.raises(OutputExists, match="other files than a model"):
+            check_free(tmp_path / "mine", resume=resume, overwrite=overwrite)
     check_free(folder, overwrite=True)
+
+
+def test_a_readme_of_someone_else_is_not_replaced_even_when_told_to_overwrite(fitted, tmp_path):
+    (tmp_path / "README.md").write_text("notes", encoding="utf-8")
+    with pytest.raises(OutputExists, match="not of a model"):
+        fitted.save(tmp_path, overwrite=True)
+    assert (tmp_path / "README.md").read_text(encoding="utf-8") == "notes"
 
 
 def test_an_unfinished_training_can_be_resumed_or_replaced(tmp_path):

@@ -101,6 +101,8 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     """
     if isinstance(texts, str):
         raise DataError("A single text was given where a list of texts is expected. Put it in a list: [text].")
+    if hasattr(texts, "columns"):
+        raise DataError("A table was given where a list of texts is expected. Pass one column of it: table['text'].")
     listed = list(texts)
     for number, text in enumerate(listed):
         if not isinstance(text, str):

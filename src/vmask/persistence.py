@@ -50,12 +50,16 @@ def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> Non
     there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise OutputExists(f"{there} is no folder that can be written to. Choose another with --out.")
-    if overwrite or there != path or not any(path.iterdir()):
+    if there != path or not any(path.iterdir()):
         return
     unfinished, finished = (path / CHECKPOINT).is_dir(), (path / CONFIG).exists()
-    if unfinished and resume and not finished:
+    if not unfinished and not finished:
+        raise OutputExists(f"{path} exists and holds other files than a model. Choose another folder.")
+    if overwrite or (unfinished and resume and not finished):
         return
     fix = "Choose another folder, or add --overwrite to replace it."
+    if resume:
+        fix = "Its training is finished, there is nothing to resume."
     if unfinished:
         fix = "It holds an unfinished training. Add --resume to continue it, or --overwrite to start anew."
     if unfinished and finished:
@@ -72,10 +76,10 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
     """
     predictor = classifier._predictor()
     in_the_way = [name for name in (CONFIG, WEIGHTS, TOKENIZER, CARD) if (path / name).exists()]
+    if in_the_way and not (path / CONFIG).exists():
+        raise OutputExists(f"{path} has a {in_the_way[0]} that is not of a model of ours. Choose another folder.")
     if in_the_way and not overwrite:
-        raise OutputExists(
-            f"{path} exists and has a {in_the_way[0]}. Choose another folder, or pass overwrite=True (--overwrite)."
-        )
+        raise OutputExists(f"{path} exists. Choose another folder, or pass overwrite=True (--overwrite).")
     new = not path.exists()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -135,6 +139,8 @@ def read_config(path: Path) -> dict[str, Any]:
     Raises:
         ModelFolderError: saying what is wrong and what to do.
     """
+    if path.is_file():
+        raise ModelFolderError(f"{path} is a file. Give the folder that `vmask train` wrote.")
     if not path.is_dir():
         raise ModelFolderError(f"There is no model folder {path}. Make one with: vmask train DATA --out {path}")
     if not (path / CONFIG).is_file():

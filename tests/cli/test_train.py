@@ -246,9 +246,9 @@ def test_offline_with_an_empty_cache_says_what_to_do_and_random_vectors_work(
 def test_a_folder_that_exists_is_refused_before_any_work(fails, tmp_path):
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "notes.txt").write_text("mine", encoding="utf-8")
-    for extra in ([], ["--resume"]):
+    for extra in ([], ["--resume"], ["--overwrite"]):
         err = fails("train", tmp_path / "no such.csv", "--out", tmp_path / "m", *extra)
-        assert "exists. Choose another folder, or add --overwrite" in err
+        assert "holds other files than a model. Choose another folder" in err
     assert names(tmp_path / "m") == ["notes.txt"]
 
 
@@ -343,3 +343,25 @@ def test_resume_with_other_options_is_refused(vmask, fails, toy_csv, tmp_path, m
     err = fails("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL, "--seed", "9")
     assert "of another run: train" in err
     assert Path(tmp_path / "m" / "checkpoint").is_dir()
+
+
+def test_skewed_and_absent_classes_are_said(vmask, tmp_path):
+    texts = [f"message number {i} about lunch" for i in range(120)] + ["win money now", "cheap money win"]
+    data = write_csv(tmp_path / "spam.csv", texts, ["ham"] * 120 + ["spam"] * 2)
+    result = vmask("train", data, "--out", tmp_path / "m", "--mask", "base", *SMALL)
+    assert "of the training texts are 'ham'" in result.err
+    assert "--class-weight balanced" in result.err
+    assert "has no text of spam" in result.err
+    assert "texts from column 'text', labels from column 'label'" in result.err
+    assert "next: vmask predict" in result.out  # base ranks no words
+
+
+def test_a_wrong_option_is_said_before_the_data_is_read(fails, tmp_path):
+    err = fails("train", tmp_path / "no such.csv", "--learning-rate", "-1", "--out", tmp_path / "m")
+    assert "learning_rate is -1.0" in err
+
+
+def test_resume_without_a_checkpoint_says_that_it_starts_anew(vmask, toy_csv, tmp_path):
+    result = vmask("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL)
+    assert result.code == 0
+    assert "no unfinished training" in result.err

@@ -14,7 +14,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--data", default="reviews", metavar="DATA", help="a dataset or a file [reviews]")
     parser.add_argument("--embeddings", default="word2vec-26k", metavar="VECTORS", help="word vectors [word2vec-26k]")
     parser.add_argument("--model", default="cnn", metavar="NAME", help="cnn or lstm [cnn]")
-    parser.add_argument("--epochs", type=int, default=None, metavar="N", help="passes over the training set, at most")
+    parser.add_argument(
+        "--epochs", type=int, default=12, metavar="N", help="passes over the training set, at most [12]"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random [0]")
     parser.add_argument("--out", default="demo", metavar="DIR", help="folder for report.html and the models [demo]")
     add_data_dir(parser)

@@ -79,7 +79,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except VmaskError as error:
             return _report(error, args.debug)
         except KeyboardInterrupt:
-            print("interrupted", file=sys.stderr)  # noqa: T201
+            hint = "; the same command with --resume goes on" if args.command == "train" else ""
+            print(f"interrupted{hint}", file=sys.stderr)  # noqa: T201
             return INTERRUPTED
         except BrokenPipeError:  # the reader had enough, e.g. `vmask predict … | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

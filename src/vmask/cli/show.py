@@ -31,5 +31,9 @@ def print_rich(thing: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, emoji=False, highlight=False)
+    class Quietly(Console):
+        def on_broken_pipe(self) -> None:  # rich would leave with code 1; `main` knows better
+            raise BrokenPipeError
+
+    console = Quietly(markup=False, emoji=False, highlight=False)
     console.print(thing, soft_wrap=not isinstance(thing, Table))  # a text or a path in a pipe stays on its line

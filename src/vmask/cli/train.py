@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,10 @@ from vmask.config import DataConfig, TrainConfig
 from vmask.masks import MASKS
 from vmask.models import MODELS
 
+SKEWED = 0.8
+"""Share of one class from which accuracy alone misleads."""
+LOW_COVERAGE = 0.5
+"""Share of the running text that vectors should know."""
 NESTED = (("model", MODELS, "cnn"), ("mask", MASKS, "vmask"))
 
 
@@ -62,7 +67,11 @@ def run(args: argparse.Namespace) -> int:
 
     MODELS.get(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
     out = Path(args.out or f"runs/{Path(args.data).stem}-{args.model}-{args.mask}-s{getattr(args, 'seed', 0)}")
+    options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
+    _check_options(args, options)  # before the data, which may take a while
     check_free(out, args.overwrite, args.resume)
+    if args.resume and not (out / CHECKPOINT).is_dir():
+        say(args, f"there is no unfinished training in {out}; starting anew")
     if args.overwrite and not args.resume and is_main_process():
         shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
 
@@ -77,7 +86,9 @@ def run(args: argparse.Namespace) -> int:
     )
     for note in dataset.notes:
         say(args, note)
-    options = {**dataset.defaults, **given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))}
+    for line in _worth_knowing(dataset):
+        say(args, line)
+    options = {**dataset.defaults, **options}
     classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
     train, dev = dataset.splits["train"], dataset.splits["dev"]
     quiet = args.quiet or not is_main_process()
@@ -97,6 +108,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if known := classifier.data_["coverage"]:
         missing = f"; the most frequent they lack: {' '.join(known['missing'][:8])}" if known["missing"] else ""
+        if known["tokens"] < LOW_COVERAGE:
+            missing += ". Vectors of your language, or --embeddings random, may do better"
         say(
             args,
             f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
@@ -109,6 +122,31 @@ def run(args: argparse.Namespace) -> int:
     else:
         _summarise(args, classifier, result, out)
     return 0
+
+
+def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
+    """Say what is wrong with an option before any data is read."""
+    from vmask.plan import make_plan
+    from vmask.training.device import find_device
+
+    make_plan(args.model, args.mask, args.preset, **options)
+    find_device(args.device)
+
+
+def _worth_knowing(dataset: Any) -> Iterator[str]:
+    """What a person should know of the data before trusting a score: columns, absent and dominant classes."""
+    if dataset.card is None:
+        yield f"texts from column '{dataset.text}', labels from column '{dataset.label}'"
+    for name, split in dataset.splits.items():
+        if missing := [label for label in dataset.labels if label not in set(split.labels)]:
+            yield f"{name} has no text of {', '.join(missing[:5])}: its score says nothing about that."
+    label, count = Counter(dataset.splits["train"].labels).most_common(1)[0]
+    share = count / len(dataset.splits["train"])
+    if share > SKEWED:
+        yield (
+            f"{share:.0%} of the training texts are '{label}': accuracy will look high whatever is learnt. "
+            "Consider --select macro_f1 --class-weight balanced."
+        )
 
 
 def _finish(classifier: Any, dataset: Any, seconds: float) -> dict[str, Any]:
@@ -145,5 +183,7 @@ def _summarise(args: argparse.Namespace, classifier: Any, result: dict[str, Any]
         words = classifier.word_importance(12, min_count=3)
         say_result("words it uses most: " + ", ".join(word.word for word in words))
     say_result(f"saved to {out}")
-    if not args.quiet:
+    if not args.quiet and classifier.predictor_.model.mask.ranks:
         say_result(f'next: vmask explain {out} "some text"   or   vmask words {out}')
+    elif not args.quiet:
+        say_result(f"next: vmask predict {out} FILE")
