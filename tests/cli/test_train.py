@@ -208,7 +208,7 @@ def test_a_folder_without_data_says_what_it_needs(fails, tmp_path):
         (["DATA", "--beta-schedule", "linera"], "--beta-schedule: 'linera' is not known. Did you mean 'linear'?"),
         (["DATA", "--vocabulary", "vector"], "Did you mean 'vectors'?"),
         (["DATA", "--learnin-rate", "1"], "Unknown argument '--learnin-rate'. Did you mean '--learning-rate'?"),
-        (["DATA", "--mask.pie", "1"], "Unknown argument '--mask.pie'. Did you mean '--mask.pi'?"),
+        (["DATA", "--mask.pie", "1"], "mask 'vmask' has no option '--mask.pie'. Did you mean '--mask.pi'?"),
         (["DATA", "--mask.pi", "7"], "pi"),
         (["DATA", "--epochs", "0"], "epochs is 0"),
         (["DATA", "--epochs", "ten"], "--epochs: invalid int value: 'ten'"),
@@ -365,3 +365,8 @@ def test_resume_without_a_checkpoint_says_that_it_starts_anew(vmask, toy_csv, tm
     result = vmask("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL)
     assert result.code == 0
     assert "no unfinished training" in result.err
+
+
+def test_an_option_of_another_mask_is_said_to_be_none_of_this_one(fails, toy_csv, tmp_path):
+    err = fails("train", toy_csv, "--mask", "base", "--mask.pi", "0.3", "--out", tmp_path / "m")
+    assert "mask 'base' has no option '--mask.pi'" in err

@@ -99,7 +99,15 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     parser = build_parser(words)
     args, unknown = parser.parse_known_args(words)
     if unknown:
-        near = did_you_mean(unknown[0].partition("=")[0], parser.options())
+        name = unknown[0].partition("=")[0]
+        part, nested, _ = name.lstrip("-").partition(".")
+        if nested and hasattr(args, part):  # --mask.pi: of the chosen mask
+            of = getattr(args, part)
+            near = did_you_mean(name, [option for option in parser.options() if "." in option])
+            raise ConfigError(
+                f"{part} '{of}' has no option '{name}'.{near} See `vmask {args.command} --{part} {of} --help`."
+            )
+        near = did_you_mean(name, parser.options())
         raise ConfigError(f"Unknown argument '{unknown[0]}'.{near} See `vmask {args.command} --help`.")
     return args
 
