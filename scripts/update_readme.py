@@ -79,6 +79,13 @@ def accuracy() -> str:
     return table()
 
 
+def gains() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from accuracy import gains
+
+    return gains()
+
+
 def speed() -> str:
     result = json.loads((RESULTS / "training.json").read_text(encoding="utf-8"))
     names = {"trec": "TREC", "sst2": "SST-2"}
@@ -94,7 +101,7 @@ def speed() -> str:
     return "\n".join(lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"masks": masks, "accuracy": accuracy, "speed": speed}
+TABLES: dict[str, Callable[[], str]] = {"masks": masks, "accuracy": accuracy, "gains": gains, "speed": speed}
 RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour}
 
 
