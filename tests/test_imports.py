@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "vmask"
 ORDER = [
     {"errors"},
     {"registry", "config", "files"},
-    {"embeddings", "data", "masks"},
+    {"embeddings", "encoders", "distil", "data", "masks"},
     {"models"},
     {"metrics", "explain", "report", "predictor", "training"},
     {"plan", "fitting", "model_card", "persistence", "classifier"},

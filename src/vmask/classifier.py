@@ -15,9 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from vmask.errors import ConfigError, did_you_mean
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explanation
-from vmask.fitting import check_labels, check_texts, prepare_data, train_plan
+from vmask.fitting import prepare_data, train_plan
+from vmask.fitting.checks import check_labels, check_texts
+from vmask.fitting.contract import Prepared
+from vmask.models.contract import Encoder
 from vmask.plan import Plan, make_plan
-from vmask.predictor import WordImportance, WordPredictor
+from vmask.predictor import TextPredictor, WordImportance
 from vmask.training.progress import Silence, TrainingBar
 
 NESTED = ("mask__", "model__")
@@ -31,7 +34,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     `mask__pi=0.3`, `model__filters=200`.
 
     Args:
-        model: `cnn` or `lstm`, see `vmask ls models`.
+        model: `cnn` or `lstm`, see `vmask ls models`; or an encoder: a folder, a hub name, or `minilm`.
         mask: the training method, see `vmask ls masks`.
         preset: `paper_code` sets what the paper's released code does, quirks included.
         embeddings: word vectors.
@@ -43,8 +46,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cleaning: how texts become words.
         epochs: passes over the training set, at most.
         batch_size: texts in a step.
+        stages: 2 trains without a mask first, then on with it; the default of encoders.
+        init_from: model folder to start from instead of the first of two stages.
         learning_rate: step size of Adam.
+        mask_learning_rate: step size for the mask's own network.
+        learning_rate_schedule: whether the step size falls.
+        warmup: share of the training in which the step size rises.
+        optimizer: `adam` or `adamw`.
         weight_decay: L2 penalty.
+        accumulate: compute every step's batch in this many parts.
+        precision: mixed precision.
         clip: largest norm of the gradient.
         clip_scope: what is clipped.
         beta: weight of the mask penalty at the start.
@@ -90,8 +101,16 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cleaning: Literal["paper", "gentle"] | None = None,
         epochs: int | None = None,
         batch_size: int | None = None,
+        stages: int | None = None,
+        init_from: str | None = None,
         learning_rate: float | None = None,
+        mask_learning_rate: float | None = None,
+        learning_rate_schedule: Literal["constant", "linear"] | None = None,
+        warmup: float | None = None,
+        optimizer: Literal["adam", "adamw"] | None = None,
         weight_decay: float | None = None,
+        accumulate: int | None = None,
+        precision: Literal["auto", "no", "bf16", "fp16"] | None = None,
         clip: float | None = None,
         clip_scope: Literal["all", "head"] | None = None,
         beta: float | None = None,
@@ -159,9 +178,15 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         plan = self.plan()
         data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
-        shown = progress or (TrainingBar(f"{self.model}-{self.mask}") if self.verbose else None)
+        shown = progress or (TrainingBar(plan.title) if self.verbose else None)
         self.predictor_, trained = train_plan(
-            plan, data, self.device, None if checkpoint is None else Path(checkpoint), resume, shown
+            plan,
+            data,
+            self.device,
+            None if checkpoint is None else Path(checkpoint),
+            resume,
+            shown,
+            _start_from(plan, data),
         )
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
@@ -220,9 +245,9 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         return load_classifier(Path(path), device)
 
-    def _predictor(self) -> WordPredictor:
+    def _predictor(self) -> TextPredictor:
         check_is_fitted(self, "predictor_")
-        predictor: WordPredictor = self.predictor_
+        predictor: TextPredictor = self.predictor_
         return predictor
 
     def __sklearn_tags__(self) -> Any:
@@ -237,3 +262,28 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Names of the explicit arguments, in the order of the signature."""
         signature = inspect.signature(cls.__init__)
         return [p.name for p in signature.parameters.values() if p.name != "self" and p.kind is not p.VAR_KEYWORD]
+
+
+def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
+    """The encoder that the user wants to start from, fitted out for this plan.
+
+    Raises:
+        ConfigError: where that is a model of another kind, tokenizer or set of labels.
+    """
+    if plan.train.init_from is None:
+        return None
+    from vmask.fitting.pieces import PreparedPieces
+    from vmask.models.transformer import Transformer
+    from vmask.persistence import load_classifier
+    from vmask.piece_predictor import PiecePredictor
+
+    predictor = load_classifier(Path(plan.train.init_from), "cpu").predictor_
+    where = f"init_from is {plan.train.init_from}"
+    if not isinstance(data, PreparedPieces) or not isinstance(predictor, PiecePredictor):
+        raise ConfigError(f"{where}. Only an encoder can start from another model; train CNN and LSTM anew.")
+    if predictor.tokenizer.to_json() != data.tokenizer.to_json():
+        raise ConfigError(f"{where}, an encoder with another tokenizer than {data.name}. Give its encoder to --model.")
+    if list(predictor.labels) != data.labels:
+        raise ConfigError(f"{where}, whose labels are others than those of the data. Leave init_from out.")
+    assert isinstance(predictor.model.encoder, Transformer)
+    return Transformer(predictor.model.encoder.network, data.tokenizer.special, plan.model_options)

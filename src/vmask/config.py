@@ -27,7 +27,8 @@ class DataConfig:
 
     embeddings: str = option(
         "word2vec-26k",
-        "word vectors: `word2vec-26k` (fetched once), `random`, or files (.bin .txt .vec .npy); a comma joins several",
+        "word vectors: `word2vec-26k` (fetched once), `random`, files (.bin .txt .vec .npy), or `distil:ENCODER`, made "
+        "from an encoder such as `minilm`; a comma joins several",
     )
     train_embeddings: bool | None = option(None, "tune the word vectors too; by default only random ones are tuned")
     vocabulary: Literal["vectors", "train", "paper"] = option(
@@ -39,7 +40,9 @@ class DataConfig:
         None, "drop words seen fewer times in training; by default the dataset card's rule, else 1"
     )
     max_words: int | None = option(
-        None, "cut texts after this many words; by default the dataset card's length, else 256"
+        None,
+        "cut texts after this many words (an encoder: word pieces); by default the dataset card's length, else 256 "
+        "(an encoder: 512 tokens)",
     )
     cleaning: Literal["paper", "gentle"] | None = option(
         None,
@@ -57,8 +60,22 @@ class TrainConfig:
 
     epochs: int = option(20, "passes over the training set, at most")
     batch_size: int = option(50, "texts in a step, over all processes")
+    stages: int = option(
+        1, "2: train without a mask first, then freeze the word vectors and train on with it (the default of encoders)"
+    )
+    init_from: str | None = option(None, "model folder to start from instead of the first of two stages")
     learning_rate: float = option(1e-3, "step size of Adam")
-    weight_decay: float = option(0.0, "L2 penalty in the gradient (the `l2` method)")
+    mask_learning_rate: float | None = option(None, "step size for the mask's own network; by default the same")
+    learning_rate_schedule: Literal["constant", "linear"] = option(
+        "constant", "`linear`: the step size falls to 0 in a straight line"
+    )
+    warmup: float = option(0.0, "share of the training in which the step size rises from 0")
+    optimizer: Literal["adam", "adamw"] = option("adam", "`adamw`: weight decay beside the gradient, not in it")
+    weight_decay: float = option(0.0, "L2 penalty in the gradient (the `l2` method); decoupled with adamw")
+    accumulate: int = option(1, "compute every step's batch in this many parts, to save memory")
+    precision: Literal["auto", "no", "bf16", "fp16"] = option(
+        "no", "mixed precision; `auto`: bf16 or fp16 on a GPU that has it, none on a CPU"
+    )
     clip: float = option(5.0, "largest norm of the gradient")
     clip_scope: Literal["all", "head"] = option("all", "what is clipped; `head`: the last layer alone, as released")
     beta: float = option(0.0, "weight of the mask penalty at the start (beta, eq. 9 of the paper)")
@@ -75,7 +92,12 @@ class TrainConfig:
     seed: int = option(0, "seed of everything random")
 
     def __post_init__(self) -> None:
-        check_positive(self, "epochs", "batch_size", "learning_rate", "clip", "beta_cycles")
+        check_positive(self, "epochs", "batch_size", "learning_rate", "mask_learning_rate", "clip", "beta_cycles")
+        check_positive(self, "accumulate")
+        if self.stages not in (1, 2):
+            raise ConfigError(f"stages is {self.stages}; it must be 1 or 2.")
+        if not 0 <= self.warmup < 1:
+            raise ConfigError(f"warmup is {self.warmup}; it must be at least 0 and below 1.")
         check_positive(self, "weight_decay", "beta", "patience", "beta_end", "seed", minimum=0)
 
 

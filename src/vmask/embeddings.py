@@ -5,9 +5,13 @@
 | `.bin` | word2vec's binary form, such as GoogleNews |
 | `.txt` `.vec` | a word and its numbers a line, with a header line (word2vec, fastText) or without (GloVe) |
 | `.npy` | a matrix, with the words in `NAME.vocab.txt` beside it, one a line |
+| `distil:NAME` | no file: made from a pretrained encoder, for every word there is (see `vmask.distil`) |
 
 The first two may be gzipped (`.gz`). Files are read as a stream: memory grows with the words that are kept,
 not with the file. A file is taken to list frequent words first, as they all do.
+
+Where a word is in no file, distilled vectors still have one. They are stretched or shrunk to the mean length of the
+vectors that they stand beside, so that neither drowns the other.
 """
 
 from __future__ import annotations
@@ -27,6 +31,9 @@ from vmask.errors import ConfigError, DataError, FileMissing, did_you_mean
 
 Row = Callable[[], NDArray[np.float32]]
 """Gives the numbers of a word, when asked: most words of a file are passed over."""
+
+DISTIL = "distil:"
+"""Begins a part that is no file: `distil:NAME`, vectors from an encoder."""
 
 _DAMAGED = "It is damaged or was cut short: download or copy it again."
 
@@ -82,24 +89,31 @@ def read_vectors(spec: str, needed: Collection[str], extra: int = 0) -> Vectors:
     model folder stores, so a loaded model is the trained one to the last bit.
 
     Args:
-        spec: a path or the name of a download such as `word2vec-26k`; several, with commas between them,
-            are put side by side.
+        spec: a path, the name of a download such as `word2vec-26k`, or `distil:NAME` with the name or folder of an
+            encoder, also `distil:NAME@128` for another size than 256; several, with commas between them, are put
+            side by side.
         needed: the words to look up.
         extra: up to this many more words, the first of the files, so that words met later have vectors too.
-            Phrases and other entries that no text yields as one word do not count.
+            Phrases and other entries that no text yields as one word do not count. An encoder has no list of
+            words: it answers for those of the files.
 
     Raises:
         FileMissing: where there is no such file or download.
         DataError: for a damaged file, or numbers that are NaN, infinite or beyond float16.
     """
-    paths = [_locate(part) for part in _parts(spec)]
-    sources = tuple(_source(part) for part in _parts(spec))
+    parts = _parts(spec)
+    sources = tuple(_source(part) for part in parts)  # and an encoder that is not there is told at once
+    paths = [_locate(part) for part in parts if not part.startswith(DISTIL)]
+    asked = needed
     tables = [_collect(path, needed, extra) for path in paths]
     if len(paths) > 1 and extra:
         # Now that the words are settled, ask every file for all of them: a file may have one further down.
         needed = _merge(tables, needed, extra)
         tables = [_collect(path, needed, 0) for path in paths]
     words = _merge(tables, needed, extra)
+    if len(paths) < len(parts):
+        words = list(dict.fromkeys([*asked, *words]))
+        tables = _with_distilled(parts, tables, words)
     dims = [table.dim for table in tables]
     matrix = np.zeros((len(words), sum(dims)), np.float32)
     known = np.zeros((len(words), len(tables)), np.bool_)
@@ -154,6 +168,30 @@ def _merge(tables: Sequence[_Table], needed: Collection[str], extra: int) -> lis
     return words + sorted(ranks, key=ranks.__getitem__)[:extra]
 
 
+def _with_distilled(parts: Sequence[str], tables: Sequence[_Table], words: Sequence[str]) -> list[_Table]:
+    """The tables of all parts in their order; those of encoders are made for `words`, as long as the others are."""
+    from vmask.distil import LENGTH, distil, parse
+
+    squares = [sum(_square(table.rows[word]) for table in tables if word in table.rows) for word in words]
+    lengths = np.sqrt([square for square in squares if square])
+    files = iter(tables)
+    result = []
+    for part in parts:
+        if part.startswith(DISTIL):
+            name, dim = parse(part)
+            vectors, known = distil(name, words, dim, float(lengths.mean()) if len(lengths) else LENGTH)
+            rows = {word: vectors[i].astype(np.float16) for i, word in enumerate(words) if known[i]}
+            result.append(_Table(vectors.shape[1], rows))
+        else:
+            result.append(next(files))
+    return result
+
+
+def _square(row: NDArray[np.float16]) -> float:
+    wide = row.astype(np.float32)
+    return float(wide @ wide)
+
+
 def _rounded(row: NDArray[np.float32], word: str, path: Path) -> NDArray[np.float16]:
     with np.errstate(over="ignore"):
         rounded = row.astype(np.float16)
@@ -181,6 +219,10 @@ def _parts(spec: str) -> list[str]:
 
 def _source(part: str) -> str:
     """The name that a model card tells: where on a disk a file lay is nobody's business."""
+    if part.startswith(DISTIL):
+        from vmask.distil import source
+
+        return source(part)
     return Path(part).name
 
 
@@ -197,7 +239,7 @@ def _locate(part: str) -> Path:
         near = did_you_mean(path.name, [p.name for p in path.parent.iterdir()])
     raise FileMissing(
         f"There are no word vectors '{part}'.{near} Give a file (.bin .txt .vec .npy), one of the downloads "
-        f"({', '.join(VECTORS)}), or `random`."
+        f"({', '.join(VECTORS)}), `distil:ENCODER`, or `random`."
     )
 
 

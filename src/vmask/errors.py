@@ -38,6 +38,10 @@ class ModelFolderError(VmaskError, RuntimeError):
     """A model folder is missing, damaged, or of another format."""
 
 
+class ExportError(VmaskError, RuntimeError):
+    """A model cannot be written for other programs."""
+
+
 class OutputExists(VmaskError, FileExistsError):
     """The output would overwrite something."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -11,13 +11,21 @@ TOP_WORDS = 20
 TOP_MIN_COUNT = 3
 
 
+def _reads(data: dict[str, Any]) -> str:
+    """The line about word vectors, or about the encoder."""
+    if "encoder" not in data:
+        return f"| word vectors | {', '.join(data['vectors'])}, {data['dim']} dimensions, {data['vocabulary']} words |"
+    limit = f"texts up to {data['max_tokens']} tokens ({data['cut']} training texts were longer)"
+    return f"| encoder | {data['encoder']}, {data['vocabulary']} word pieces, {limit} |"
+
+
 def model_card(classifier: TextClassifier) -> str:
     """The card as Markdown."""
     plan, data = classifier.plan_, classifier.data_
     about = classifier.about_
     best = classifier.history_[classifier.best_epoch_ - 1]
     lines = [
-        f"# {plan.model.upper()}-{plan.mask}",
+        f"# {plan.title}",
         "",
         f"A text classifier trained with vmask: model `{plan.model}`, word mask `{plan.mask}`.",
         "",
@@ -25,7 +33,7 @@ def model_card(classifier: TextClassifier) -> str:
         "|---|---|",
         f"| labels | {', '.join(str(label) for label in classifier.classes_)} |",
         f"| data | {about.get('dataset', 'given in Python')}: {data['train']} training and {data['dev']} dev texts |",
-        f"| word vectors | {', '.join(data['vectors'])}, {data['dim']} dimensions, {data['vocabulary']} words |",
+        _reads(data),
         f"| best epoch | {classifier.best_epoch_} of {len(classifier.history_)}, by dev {plan.train.select} |",
         f"| dev accuracy | {best['dev_accuracy']:.4f} |",
     ]

@@ -9,20 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import save_file
 
 from vmask import __version__
-from vmask.data.vocabulary import WordTokenizer
 from vmask.errors import ModelFolderError, OutputExists, VmaskError
 from vmask.files import replacing, sha256, to_json
 from vmask.model_card import model_card
 from vmask.plan import Plan
-from vmask.predictor import WordPredictor
-from vmask.training.device import find_device
-from vmask.training.seeding import own_randomness
+from vmask.stored import facts_of, lacking, read_predictor, save_tokenizer, tensors_of
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -34,11 +29,9 @@ CHECKPOINT = "checkpoint"
 _KINDS = {
     **dict.fromkeys(("labels", "history"), list),
     **dict.fromkeys(("plan", "params", "data", "about", "sha256"), dict),
-    **dict.fromkeys(("max_words", "best_epoch"), int),
-    "cleaning": str,
+    "best_epoch": int,
 }
 """What `config.json` must have besides its format."""
-_TABLE = "encoder.embedding.weight"
 
 
 def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> None:
@@ -88,8 +81,8 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
             config, card, tokenizer, weights = (
                 stack.enter_context(replacing(path / name)) for name in (CONFIG, CARD, TOKENIZER, WEIGHTS)
             )
-            save_file(_tensors(predictor), weights)
-            predictor.tokenizer.save(tokenizer)
+            save_file(tensors_of(predictor), weights)
+            save_tokenizer(predictor, tokenizer)
             card.write_text(model_card(classifier), encoding="utf-8")
             digests = {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}
             config.write_text(to_json(_config(classifier, digests)), encoding="utf-8")
@@ -104,16 +97,6 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
     return path
 
 
-def _tensors(predictor: WordPredictor) -> dict[str, Tensor]:
-    """Weights, word counts, which words have vectors. Frozen vectors were rounded to float16: exact, half as big."""
-    tensors = {name: t.detach().cpu().contiguous() for name, t in predictor.model.state_dict().items()}
-    if not predictor.model.get_parameter(_TABLE).requires_grad:
-        tensors[_TABLE] = tensors[_TABLE].half()
-    tensors["words.count"] = torch.from_numpy(predictor.counts)
-    tensors["words.known"] = torch.from_numpy(predictor.known.astype(np.uint8))
-    return tensors
-
-
 def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, Any]:
     config = {
         "format": FORMAT,
@@ -121,8 +104,7 @@ def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, An
         "labels": classifier.classes_.tolist(),
         "plan": classifier.plan_.to_dict(),
         "params": classifier.get_params(),
-        "max_words": classifier.predictor_.tokenizer.max_words,
-        "cleaning": classifier.predictor_.tokenizer.cleaning,
+        **facts_of(classifier.predictor_),
         "data": classifier.data_,
         "best_epoch": classifier.best_epoch_,
         "history": classifier.history_,
@@ -160,7 +142,7 @@ def read_config(path: Path) -> dict[str, Any]:
             "Install the vmask that wrote it "
             f"({config.get('vmask', 'unknown')}), or train the model again."
         )
-    if bad := [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)]:
+    if bad := [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)] + lacking(config):
         raise ModelFolderError(f"{path / CONFIG} is damaged: it has no usable {bad[0]!r}. Copy the model folder anew.")
     return dict(config)
 
@@ -181,14 +163,7 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
             raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
     try:
         plan = Plan.from_dict(config["plan"])
-        tokenizer = WordTokenizer.load(path / TOKENIZER, config["cleaning"], config["max_words"])
-        tensors = load_file(path / WEIGHTS)
-        counts = tensors.pop("words.count").numpy()
-        known = tensors.pop("words.known").numpy().astype(np.bool_)
-        tuned = tensors[_TABLE].dtype != torch.float16
-        with own_randomness():  # fresh weights are drawn, then replaced
-            model = plan.build(tensors[_TABLE].float(), tuned, len(config["labels"]))
-        model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+        predictor = read_predictor(plan, config, path / TOKENIZER, path / WEIGHTS, device)
         classifier = TextClassifier(**config["params"])
         classifier.plan_, classifier.data_ = plan, config["data"]
         classifier.history_, classifier.best_epoch_ = config["history"], config["best_epoch"]
@@ -199,8 +174,5 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
         reason = " ".join(str(error).split())
         raise ModelFolderError(f"{path} is damaged: {reason:.200}. Copy it anew, or train again.") from None
     classifier.classes_ = np.array(config["labels"])
-    pad_length = tokenizer.max_words if plan.train.pad_to_max else 0
-    classifier.predictor_ = WordPredictor(
-        model, tokenizer, config["labels"], counts, known, find_device(device), pad_length
-    )
+    classifier.predictor_ = predictor
     return classifier

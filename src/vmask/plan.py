@@ -9,12 +9,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from vmask.config import DataConfig, TrainConfig, make, to_dict
+from vmask.encoders import is_encoder_name, public_name
 from vmask.errors import UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
-from vmask.models.contract import MaskedClassifier
+from vmask.models.contract import Encoder, MaskedClassifier
 
 PRESETS = ("paper_code",)
+TRANSFORMER = "transformer"
 
 
 @dataclass(frozen=True)
@@ -58,18 +60,36 @@ class Plan:
         )
 
     def build(self, vectors: Tensor, tuned: bool, classes: int) -> MaskedClassifier:
-        """A fresh classifier; its weights come from torch's global generator.
+        """A fresh classifier over word vectors; its weights come from torch's global generator.
 
         Args:
             vectors: (V, D) word vectors; row 0 is padding.
             tuned: whether the vectors are trained too.
             classes: C.
         """
+        return self.with_mask(self.word_encoder(vectors, tuned, classes))
+
+    def word_encoder(self, vectors: Tensor, tuned: bool, classes: int) -> Encoder:
+        """A fresh encoder over word vectors, see `build`."""
         embedding: nn.Embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
             vectors, freeze=not tuned, padding_idx=0
         )
-        encoder = MODELS.get(self.model)(embedding, classes, self.model_options)
-        return MaskedClassifier(encoder, MASKS.get(self.mask)(embedding.embedding_dim, self.mask_options))
+        return MODELS.get(self.model)(embedding, classes, self.model_options)
+
+    def with_mask(self, encoder: Encoder) -> MaskedClassifier:
+        """A fresh mask at the seam of an encoder; its weights come from torch's global generator."""
+        return MaskedClassifier(encoder, MASKS.get(self.mask)(encoder.dim, self.mask_options))
+
+    @property
+    def title(self) -> str:
+        """What people call it: `CNN-vmask`, or the encoder's name."""
+        name = public_name(self.model_options.encoder) if self.reads_pieces else self.model.upper()
+        return f"{name}-{self.mask}"
+
+    @property
+    def reads_pieces(self) -> bool:
+        """Whether the model reads the pieces of a tokenizer of its own, rather than words."""
+        return self.model == TRANSFORMER
 
 
 def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) -> Plan:
@@ -85,12 +105,9 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     Raises:
         UnknownName, ConfigError: with the fix.
     """
+    model, named = resolve_model(model)
     model_class, mask_class = MODELS.get(model), MASKS.get(mask)
-    values: dict[str, dict[str, Any]] = {
-        "model": {},
-        "mask": {},
-        "train": {**model_class.recipe, **mask_class.recipe},
-    }
+    values: dict[str, dict[str, Any]] = {"model": dict(named), "mask": {}, "train": {}}
     if preset is not None:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
@@ -103,16 +120,30 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
         part, nested, option = name.partition("__")
         if nested and part in ("model", "mask") and value is not None:
             values[part][option] = value
+    model_options = make(model_class.Options, values["model"], "model__")
+    values["train"] = {**model_class.recipe_for(model_options), **mask_class.recipe, **values["train"]}
     values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
     data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
     return Plan(
         model=model,
         mask=mask,
-        model_options=make(model_class.Options, values["model"], "model__"),
+        model_options=model_options,
         mask_options=make(mask_class.Options, values["mask"], "mask__"),
         data=make(DataConfig, data),
         train=make(TrainConfig, values["train"]),
     )
+
+
+def resolve_model(name: str) -> tuple[str, dict[str, Any]]:
+    """The registered name of a model and the options that the name stands for: a folder or a hub name is an encoder.
+
+    Raises:
+        UnknownName: with the nearest known name.
+    """
+    if name not in MODELS.names() and is_encoder_name(name):
+        return TRANSFORMER, {"encoder": name}
+    MODELS.get(name)
+    return name, {}
 
 
 def _fields(cls: type) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vmask.data.batches import collate, sorted_buckets
+from vmask.data.batches import Batch, collate, sorted_buckets
+from vmask.data.pieces import merged
 from vmask.data.vocabulary import WordTokenizer
+from vmask.data.words import PAD
 from vmask.errors import NoWordScores
 from vmask.explain.contract import Doc
-from vmask.models.contract import MaskedClassifier, Output
+from vmask.models.contract import MaskedClassifier
 
 SPECIAL_WORDS = 2
 """Rows of the word table that are no words: padding and unknown."""
@@ -37,8 +39,86 @@ class WordImportance:
     known: bool
 
 
-class WordPredictor:
-    """A masked classifier over words. Answers depend on neither the order of texts nor their company.
+class TextPredictor:
+    """A masked classifier. Answers depend on neither the order of texts nor their company.
+
+    Args:
+        model: the classifier.
+        labels: the classes, in the order of the logits.
+        device: where to compute.
+        pad_length: pad every text to this length, for models in which padding counts.
+    """
+
+    pad: int = PAD
+    """Id of padding."""
+
+    def __init__(
+        self, model: MaskedClassifier, labels: Sequence[Any], device: torch.device, pad_length: int = 0
+    ) -> None:
+        self.model = model.to(device).eval()
+        self.labels = tuple(labels)
+        self.device = device
+        self.pad_length = pad_length
+
+    def prepare(self, texts: Sequence[str]) -> list[Doc]:
+        """Cut texts into words, up to the length limit."""
+        raise NotImplementedError
+
+    def word_importance(self, min_count: int = 1) -> list[WordImportance]:
+        """All words seen at least `min_count` times in training, most important first.
+
+        Ties go to the more frequent word, then by alphabet.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        raise NotImplementedError
+
+    def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
+        """(N, C) probabilities."""
+        probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
+        for rows, batch in self._batches(docs):
+            with torch.no_grad():
+                logits = self.model(batch).logits
+            probabilities[rows] = torch.softmax(logits.float(), 1).cpu().numpy()
+        return probabilities
+
+    def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
+        """Importance of every word of every text.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        if not self.model.mask.ranks:
+            raise NoWordScores
+        scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
+        for rows, batch in self._batches(docs):
+            with torch.no_grad():
+                masked = self.model.mask(self.model.encoder.embedded(batch))
+            values = masked.scores.float().cpu().numpy()
+            for position, row in enumerate(rows):
+                scores[row] = _per_word(values[position, : len(docs[row].ids)], docs[row])
+        return scores
+
+    def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """Texts of like length together, with their row numbers."""
+        lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
+        for rows in sorted_buckets(lengths):
+            yield rows, collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
+
+
+def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
+    """Most important first; ties go to the more frequent word, then by alphabet."""
+    return sorted(words, key=lambda w: (-w.score, -w.count, w.word))
+
+
+def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:
+    """(W,) scores of words from those of their pieces (T,)."""
+    return values if doc.owners is None else merged(values, doc.owners, len(doc.spans))
+
+
+class WordPredictor(TextPredictor):
+    """A masked classifier over words.
 
     Args:
         model: the classifier.
@@ -60,13 +140,10 @@ class WordPredictor:
         device: torch.device,
         pad_length: int = 0,
     ) -> None:
-        self.model = model.to(device).eval()
+        super().__init__(model, labels, device, pad_length)
         self.tokenizer = tokenizer
-        self.labels = tuple(labels)
         self.counts = counts
         self.known = known
-        self.device = device
-        self.pad_length = pad_length
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into words, up to the length limit."""
@@ -74,28 +151,6 @@ class WordPredictor:
             Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
             for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
-
-    def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
-        """(N, C) probabilities."""
-        probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
-        for rows, output in self._run(docs):
-            probabilities[rows] = torch.softmax(output.logits.float(), 1).cpu().numpy()
-        return probabilities
-
-    def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
-        """Importance of every word of every text.
-
-        Raises:
-            NoWordScores: where the method learns no ranking.
-        """
-        if not self.model.mask.ranks:
-            raise NoWordScores
-        scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
-        for rows, output in self._run(docs):
-            values = output.masked.scores.float().cpu().numpy()
-            for position, row in enumerate(rows):
-                scores[row] = values[position, : len(docs[row].ids)]
-        return scores
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.
@@ -106,12 +161,11 @@ class WordPredictor:
             NoWordScores: where the method learns no ranking.
         """
         scores = self.word_scores()
-        chosen = [
+        return ranked(
             WordImportance(word, float(scores[i]), int(self.counts[i]), bool(self.known[i]))
             for i, word in enumerate(self.tokenizer.words)
             if i >= SPECIAL_WORDS and self.counts[i] >= min_count
-        ]
-        return sorted(chosen, key=lambda w: (-w.score, -w.count, w.word))
+        )
 
     @torch.no_grad()
     def word_scores(self) -> NDArray[np.float32]:
@@ -120,11 +174,3 @@ class WordPredictor:
         parts = [self.model.mask.scores_of(self.model.encoder.vectors(chunk)) for chunk in torch.split(ids, 16_384)]
         scores: NDArray[np.float32] = torch.cat(parts).float().cpu().numpy()
         return scores
-
-    def _run(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Output]]:
-        """Batches of texts of like length, as row numbers and what the model says."""
-        lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
-        for rows in sorted_buckets(lengths):
-            with torch.no_grad():
-                output = self.model(collate([docs[i].ids for i in rows], length=self.pad_length).to(self.device))
-            yield rows, output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 from vmask.cli.main import is_main_process
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, given
 from vmask.config import DataConfig, TrainConfig
+from vmask.encoders import is_encoder_name
 from vmask.masks import MASKS
 from vmask.models import MODELS
 
@@ -26,7 +28,12 @@ NESTED = (("model", MODELS, "cnn"), ("mask", MASKS, "vmask"))
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments; those of the chosen mask and model join when they are asked for."""
     parser.add_argument("data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, or a folder of splits")
-    parser.add_argument("--model", default="cnn", metavar="NAME", help=f"{', '.join(MODELS.names())} [cnn]")
+    parser.add_argument(
+        "--model",
+        default="cnn",
+        metavar="NAME",
+        help=f"{', '.join(MODELS.names())}, or an encoder: a folder, a hub name, minilm [cnn]",
+    )
     parser.add_argument("--mask", default="vmask", metavar="NAME", help=f"{', '.join(MASKS.names())} [vmask]")
     parser.add_argument("--preset", metavar="NAME", help="paper_code: as the paper's released code, quirks included")
     parser.add_argument("--out", metavar="DIR", help="model folder [runs/DATA-MODEL-MASK-sSEED]")
@@ -49,6 +56,8 @@ def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     chosen, rest = first.parse_known_args(words)
     for part, registry, _ in NESTED:
         name = getattr(chosen, part)
+        if part == "model" and name not in registry.names() and is_encoder_name(name):
+            name = "transformer"
         asked = any(word.startswith(f"--{part}.") for word in rest)
         named_with_help = f"--{part}" in words and ("--help" in words or "-h" in words)
         if asked or named_with_help:
@@ -60,13 +69,19 @@ def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
             )
 
 
+def _short(model: str) -> str:
+    """A model's name as part of a folder's name."""
+    return re.sub(r"[^\w.]+", "-", Path(model).name).strip("-.").lower()
+
+
 def run(args: argparse.Namespace) -> int:
     """Train, score on the test split, save."""
     from vmask.cli.show import print_json, say
     from vmask.persistence import CHECKPOINT, CONFIG, check_free
+    from vmask.plan import resolve_model
 
-    MODELS.get(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
-    out = Path(args.out or f"runs/{Path(args.data).stem}-{args.model}-{args.mask}-s{getattr(args, 'seed', 0)}")
+    resolve_model(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
+    out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
     options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
     _check_options(args, options)  # before the data, which may take a while
     check_free(out, args.overwrite, args.resume)
@@ -102,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
         vocabulary_texts=others if whole and classifier.plan().data.vocabulary == "paper" else None,
         checkpoint=out / CHECKPOINT,
         resume=args.resume,
-        progress=None if quiet else TrainingBar(f"{args.model}-{args.mask}"),
+        progress=None if quiet else TrainingBar(classifier.plan().title),
     )
     if not is_main_process():
         return 0

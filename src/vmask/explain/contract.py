@@ -22,19 +22,33 @@ class Doc:
     Attributes:
         text: as it was given.
         spans: (start, end) of every word in `text`.
-        ids: word ids, one a span.
+        ids: what the model reads: word ids, one a span; or the pieces of an encoder's tokenizer.
         unseen: words behind the length limit, which the model does not see.
+        owners: (n, 2) position in `ids` and number of a word that it is a piece of; None where ids are words.
+        merging: how pieces were made into words; empty where ids are words.
     """
 
     text: str
     spans: tuple[tuple[int, int], ...]
     ids: NDArray[np.int32]
     unseen: int = 0
+    owners: NDArray[np.int32] | None = None
+    merging: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
         """The words as they stand in the text."""
         return tuple(self.text[start:end] for start, end in self.spans)
+
+    def kept_ids(self, keep: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """The ids without those of the words where `keep` (W,) is False: a hidden word takes all its pieces along.
+
+        Special tokens that the tokenizer added belong to no word and stay.
+        """
+        if self.owners is None:
+            return self.ids[keep]
+        position, word = self.owners.T
+        return np.delete(self.ids, position[~keep[word]])
 
 
 class Predictor(Protocol):

@@ -32,5 +32,6 @@ class MaskExplainer(Explainer):
                 target=predictor.labels[target],
                 probability=float(probabilities[row, target]),
                 method="mask",
+                options={"merging": doc.merging} if doc.merging else {},
                 unseen=doc.unseen,
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import torch
 
@@ -20,6 +22,7 @@ class NoMask(WordMask):
     """Every word is seen as it is; there is no ranking of words."""
 
     Options = NoOptions
+    recipe: ClassVar[Mapping[str, Any]] = {"stages": 1}
     ranks = False
 
     def forward(self, x: Embedded) -> Masked:

@@ -10,4 +10,4 @@ from vmask.masks.base import NoMask
 class L2(NoMask):
     """As `base`, with weight decay in the gradient of Adam."""
 
-    recipe = {"weight_decay": 1e-4}
+    recipe = {"weight_decay": 1e-4, "optimizer": "adam", "stages": 1}

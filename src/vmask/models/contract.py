@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from vmask.data.batches import Batch
+from vmask.data.words import PAD
 from vmask.masks.contract import Embedded, Masked, WordMask
 
 Edit: TypeAlias = Callable[[Embedded], Masked]
@@ -21,6 +22,7 @@ class Encoder(nn.Module):
 
     Attributes:
         Options: dataclass of the model's own options (`model__…` in Python, `--model.…` on the command line).
+        dim: D, the size of a vector at the seam.
         recipe: training defaults of the model; the mask's recipe and the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
             `train`).
@@ -29,13 +31,31 @@ class Encoder(nn.Module):
     Options: ClassVar[type[Any]]
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    dim: int
+
+    @classmethod
+    def recipe_for(cls, options: Any) -> Mapping[str, Any]:
+        """Training defaults of the model with these options of its own; by default `recipe`."""
+        return cls.recipe
 
     def forward(self, batch: Batch, edit: Edit | None = None) -> Tensor:
         """(B, C) logits of the texts, with `edit` applied at the seam."""
         raise NotImplementedError
 
     def vectors(self, ids: Tensor) -> Tensor:
-        """(U, D) word vectors of the ids (U,), as they stand at the seam."""
+        """(U, D) vectors of the ids (U,), as they stand at the seam."""
+        raise NotImplementedError
+
+    def words(self, ids: Tensor) -> Tensor:
+        """True at words, False at padding and special tokens; by id alone, so that a mask can be folded."""
+        return ids != PAD
+
+    def embedded(self, batch: Batch) -> Embedded:
+        """What an edit gets to see of a batch, without dropout."""
+        return Embedded(self.vectors(batch.distinct), batch.index, self.words(batch.ids))
+
+    def freeze_embeddings(self) -> None:
+        """Train the vectors no further."""
         raise NotImplementedError
 
     @property
@@ -61,7 +81,7 @@ class WordEncoder(Encoder):
 
     def forward(self, batch: Batch, edit: Edit | None = None) -> Tensor:
         """(B, C) logits; the vectors of the batch's distinct words are looked up once."""
-        x = Embedded(self.vectors(batch.distinct), batch.index, batch.words)
+        x = self.embedded(batch)
         if self.training:
             x = self.dropped(x)
         return self.encode(x, batch.lengths, None if edit is None else edit(x))
@@ -70,6 +90,10 @@ class WordEncoder(Encoder):
         """(U, D) rows of the table."""
         vectors: Tensor = self.embedding(ids)
         return vectors
+
+    def freeze_embeddings(self) -> None:
+        """Train the word vectors no further."""
+        self.embedding.requires_grad_(False)
 
     def dropped(self, x: Embedded) -> Embedded:
         """The vectors after dropout in front of the seam; by default there is none."""
@@ -87,10 +111,12 @@ class Output:
     Attributes:
         logits: (B, C).
         masked: what the mask did.
+        words: (B, T) where the words are.
     """
 
     logits: Tensor
     masked: Masked
+    words: Tensor
 
 
 class MaskedClassifier(nn.Module):
@@ -110,7 +136,7 @@ class MaskedClassifier(nn.Module):
             return seen[-1]
 
         logits = self.encoder(batch, edit)
-        return Output(logits, seen[0])
+        return Output(logits, seen[0], self.encoder.words(batch.ids))
 
 
 def max_over_time(states: Tensor, counted: Tensor) -> Tensor:

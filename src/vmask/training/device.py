@@ -33,13 +33,26 @@ def find_device(name: str) -> torch.device:
     return torch.device(name)
 
 
-def make_accelerator(name: str) -> Accelerator:
-    """Accelerate's handle on device and processes; `accelerate launch` decides how many there are."""
+def make_accelerator(name: str, precision: str = "no") -> Accelerator:
+    """Accelerate's handle on device and processes; `accelerate launch` decides how many there are.
+
+    Args:
+        name: of the device.
+        precision: `no`, `bf16`, `fp16`, or `auto`: what a GPU is fast at; on a CPU none, so that a training gives the
+            same on every CPU of a kind.
+    """
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState, PartialState
 
     device = find_device(name)
-    if PartialState._shared_state and PartialState().num_processes == 1 and PartialState().device.type != device.type:
-        AcceleratorState._reset_state(reset_partial_state=True)  # its state is global; an earlier fit chose otherwise
-    # Full precision: small convolutions gain nothing from half, and their scatter would lose by it.
-    return Accelerator(cpu=device.type == "cpu", mixed_precision="no")
+    if precision == "auto":
+        precision = "no"
+        if device.type == "cuda":
+            precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+    if precision == "fp16" and device.type == "cpu":
+        raise ConfigError("A CPU has no mixed precision in fp16. Use --precision bf16 or no.")
+    if PartialState._shared_state and PartialState().num_processes == 1:
+        state = AcceleratorState._shared_state
+        if PartialState().device.type != device.type or state.get("_mixed_precision", precision) != precision:
+            AcceleratorState._reset_state(reset_partial_state=True)  # it is global; an earlier fit chose otherwise
+    return Accelerator(cpu=device.type == "cpu", mixed_precision=precision)

@@ -20,12 +20,14 @@ from torch.nn import functional
 
 from vmask.config import TrainConfig
 from vmask.data.batches import Batch, collate, shuffled_buckets, sorted_buckets
+from vmask.data.words import PAD
 from vmask.errors import TrainingDiverged, VmaskWarning
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.contract import MaskedClassifier
 from vmask.training.checkpoints import Checkpoints, learnt_state, restore
+from vmask.training.optimizer import make_optimizer
 from vmask.training.progress import Silence
-from vmask.training.schedules import beta_at
+from vmask.training.schedules import beta_at, rate_at
 from vmask.training.seeding import numpy_stream, own_randomness, reseed_torch
 
 if TYPE_CHECKING:
@@ -37,21 +39,23 @@ class Examples:
     """Encoded texts with their classes.
 
     Attributes:
-        ids: word ids of each text.
+        ids: ids of the words or pieces of each text.
         labels: (N,) class of each text.
+        pad: id of padding.
     """
 
     ids: Sequence[NDArray[np.int32]]
     labels: NDArray[np.int64]
+    pad: int = PAD
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(N,) words of each text."""
+        """(N,) ids of each text."""
         return np.array([len(one) for one in self.ids], dtype=np.int64)
 
     def batch(self, rows: NDArray[np.int64], length: int = 0) -> Batch:
         """The texts in `rows`, padded to at least `length`."""
-        return collate([self.ids[i] for i in rows], self.labels[rows], length)
+        return collate([self.ids[i] for i in rows], self.labels[rows], length, self.pad)
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ def train(
             if checkpoints is not None and accelerator.is_main_process:
                 checkpoints.save(epoch + 1, model, run.plain_optimizer, best, history)
         accelerator.wait_for_everyone()
+        run.end()
         restore(model, best)
     trained = Trained(history, best_epoch(history, config.select))
     _warn_of_collapse(model.mask, history[trained.best_epoch - 1])
@@ -148,12 +153,8 @@ class _Run:
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.clipped = list(model.encoder.head.parameters()) if config.clip_scope == "head" else self.parameters
         model.to(accelerator.device)
-        self.plain_optimizer = torch.optim.Adam(
-            self.parameters,
-            lr=config.learning_rate,
-            weight_decay=config.weight_decay,
-            fused=accelerator.device.type in ("cpu", "cuda"),  # one kernel for all parameters
-        )
+        self.plain_optimizer = make_optimizer(model, config, accelerator.device)
+        self.rates = [group["lr"] for group in self.plain_optimizer.param_groups]
         self.wrapped, self.optimizer = accelerator.prepare(model, self.plain_optimizer)
         self.lengths = examples.lengths
         self.steps = math.ceil(len(self.lengths) / config.batch_size)
@@ -172,7 +173,8 @@ class _Run:
             done = (epoch + step / self.steps) / config.epochs
             self.model.mask.progress = done
             beta = beta_at(config, done)
-            loss, penalty = self._step(self.examples.batch(rows, self.pad_length), beta)
+            self._set_rate(rate_at(config, done))
+            loss, penalty = self._step(rows, beta)
             if not math.isfinite(loss):
                 raise self._diverged(f"The loss is {loss} in epoch {epoch + 1}, step {step + 1}.")
             losses.append(loss)
@@ -201,18 +203,37 @@ class _Run:
             if len(rows) >= world:
                 yield rows[rank::world]
 
-    def _step(self, batch: Batch, beta: float) -> tuple[float, float]:
+    def _set_rate(self, factor: float) -> None:
+        """Scale every learning rate; derived from the step, so that nothing of it has to be saved."""
+        for group, rate in zip(self.plain_optimizer.param_groups, self.rates, strict=True):
+            group["lr"] = rate * factor
+
+    def _step(self, rows: NDArray[np.int64], beta: float) -> tuple[float, float]:
         """One draw of R, one step of Adam. Returns loss and penalty."""
-        batch = batch.to(self.accelerator.device)
-        output = self.wrapped(batch)
-        penalty = output.masked.penalty
-        assert batch.labels is not None
-        loss = functional.cross_entropy(output.logits, batch.labels, self.class_weight) + beta * penalty
+        parts = np.array_split(rows, min(self.config.accumulate, len(rows)))
+        total = self._weight(rows)
+        losses, penalties = 0.0, 0.0
         self.optimizer.zero_grad()
-        self.accelerator.backward(loss)
+        for part in parts:
+            batch = self.examples.batch(part, self.pad_length).to(self.accelerator.device)
+            output = self.wrapped(batch)
+            assert batch.labels is not None
+            error = functional.cross_entropy(output.logits, batch.labels, self.class_weight)
+            penalty = output.masked.penalty * (len(part) / len(rows))
+            loss = error * (self._weight(part) / total) + beta * penalty
+            self.accelerator.backward(loss)
+            losses, penalties = losses + float(loss.detach()), penalties + float(penalty.detach())
         self.accelerator.clip_grad_norm_(self.clipped, self.config.clip)
         self.optimizer.step()
-        return float(loss.detach()), float(penalty.detach())
+        return losses, penalties
+
+    def _weight(self, rows: NDArray[np.int64]) -> float:
+        """What the texts in `rows` count in the loss."""
+        return float(self.class_weight[self.examples.labels[rows]].sum())
+
+    def end(self) -> None:
+        """Give the model back as it was before mixed precision wrapped it."""
+        self.accelerator.unwrap_model(self.wrapped, keep_fp32_wrapper=False)
 
 
 def best_epoch(history: Sequence[dict[str, Any]], select: str) -> int:
@@ -233,8 +254,7 @@ def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.dev
 
     def embedded() -> Iterator[Embedded]:
         for rows in sorted_buckets(examples.lengths):
-            batch = examples.batch(rows).to(device)
-            yield Embedded(model.encoder.vectors(batch.distinct), batch.index, batch.words)
+            yield model.encoder.embedded(examples.batch(rows).to(device))
 
     model.mask.prepare(embedded())
 
@@ -260,7 +280,7 @@ def _score(
         batch = examples.batch(rows, pad_length).to(device)
         output = model(batch)
         predicted[rows] = output.logits.argmax(1).cpu().numpy()
-        scores = output.masked.scores[batch.words].cpu().double()
+        scores = output.masked.scores[output.words].cpu().double()
         count, total, squares = (
             count + len(scores),
             total + float(scores.sum()),

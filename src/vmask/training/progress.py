@@ -21,6 +21,9 @@ class Silence:
     ) -> None:
         """Leave the display."""
 
+    def stage(self, number: int, total: int) -> None:
+        """The first or second of two stages begins."""
+
     def start(self, steps: int, done: int) -> None:
         """There will be `steps` steps, of which `done` are done already."""
 
@@ -60,6 +63,15 @@ class TrainingBar(Silence):
     ) -> None:
         """Leave the display."""
         self.bar.stop()
+
+    def stage(self, number: int, total: int) -> None:
+        """Say which stage the bar is about."""
+        self.bar.update(self.task, description=f"{self.title}, stage {number} of {total}")
+        self.console.print(
+            f"[dim]{self.title}[/dim] stage {number} of {total}: "
+            + ("without a mask" if number == 1 else "with the mask, word vectors frozen"),
+            highlight=False,
+        )
 
     def start(self, steps: int, done: int) -> None:
         """Set the length of the bar."""

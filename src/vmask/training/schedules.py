@@ -1,4 +1,4 @@
-"""How beta, the weight of the mask penalty, moves during training."""
+"""How beta, the weight of the mask penalty, and the learning rate move during training."""
 
 from __future__ import annotations
 
@@ -20,3 +20,13 @@ def beta_at(config: TrainConfig, progress: float) -> float:
     elif config.beta_schedule == "steps":
         progress = min(int(progress * RELEASED_STEPS), RELEASED_STEPS - 1) / (RELEASED_STEPS - 1)
     return max(start + (end - start) * progress, 0.0)
+
+
+def rate_at(config: TrainConfig, progress: float) -> float:
+    """What the learning rate is multiplied by when the share `progress` of the training is done.
+
+    It rises from 0 to 1 in the first `warmup` of the training and then, with `linear`, falls to 0 at its end.
+    """
+    if progress < config.warmup:
+        return progress / config.warmup
+    return (1 - progress) / (1 - config.warmup) if config.learning_rate_schedule == "linear" else 1.0

@@ -1,0 +1,113 @@
+"""Trained classifiers for programs without vmask. One file a format; `export_classifier` is the way in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vmask.errors import ConfigError, ExportError, UnknownName
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+
+FORMATS = ("hf", "onnx")
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a format says of the files it has written.
+
+    Attributes:
+        folded: nothing of the mask is left to compute: it is in the vectors.
+        difference: greatest difference of a probability from the model's, over the texts that were tried.
+        notes: what a person should know, a sentence each.
+    """
+
+    folded: bool
+    difference: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What was exported.
+
+    Attributes:
+        path: the folder.
+        format: one of `FORMATS`.
+        folded: nothing of the mask is left to compute: it is in the vectors.
+        difference: greatest difference of a probability from the model's, over the texts that were tried.
+        files: names of the files in the folder.
+        sizes: bytes of each file.
+        notes: what a person should know, a sentence each.
+    """
+
+    path: Path
+    format: str
+    folded: bool
+    difference: float
+    files: tuple[str, ...]
+    sizes: dict[str, int]
+    notes: tuple[str, ...]
+
+
+def export_classifier(
+    classifier: TextClassifier, path: str | Path, format: str | None = None, overwrite: bool = False
+) -> ExportResult:
+    """Write a fitted classifier for programs without vmask, and try it against the classifier.
+
+    Args:
+        classifier: a fitted classifier; it is not changed.
+        path: the folder; it is there in full at the end, or not at all.
+        format: one of `FORMATS`; None is `onnx` for models over words, `hf` for encoders.
+        overwrite: replace an export that is there. Anything else is never replaced.
+
+    Raises:
+        OutputExists: where something is in the way.
+        UnknownName, ConfigError: for a format that is not there, or not for this model.
+        MissingExtra: where the packages of the format are not installed.
+        ExportError: where the model cannot be written, or the result would answer otherwise than the model.
+    """
+    from vmask.export.folder import check_target, filling
+
+    path = Path(path)
+    format = choose_format(classifier, format)
+    check_target(path, overwrite)
+    with filling(path) as folder:
+        written = _write(classifier, format, folder)
+        sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
+    return ExportResult(path, format, written.folded, written.difference, tuple(sizes), sizes, written.notes)
+
+
+def choose_format(classifier: TextClassifier, format: str | None) -> str:
+    """The format that was asked for, or the usual one of the model.
+
+    Raises:
+        UnknownName, ConfigError: for a format that is not there, or not for this model.
+    """
+    from vmask.models.contract import WordEncoder
+
+    over_words = isinstance(classifier._predictor().model.encoder, WordEncoder)
+    if format is None:
+        return "onnx" if over_words else "hf"
+    if format not in FORMATS:
+        raise UnknownName("format", format, FORMATS)
+    if format == "hf" and over_words:
+        raise ConfigError(
+            f"A {classifier.plan_.model} cannot be a Hugging Face folder: transformers has no class that loads it. "
+            "Use --format onnx."
+        )
+    return format
+
+
+def _write(classifier: TextClassifier, format: str, folder: Path) -> Written:
+    from vmask.models.contract import WordEncoder
+
+    if not isinstance(classifier._predictor().model.encoder, WordEncoder):
+        raise ExportError(
+            f"A {classifier.plan_.model} cannot be exported by this version of vmask. Models over words can: cnn, lstm."
+        )
+    from vmask.export.onnx import write_onnx
+
+    return write_onnx(classifier, folder)

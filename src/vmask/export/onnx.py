@@ -1,0 +1,210 @@
+"""ONNX: `model.onnx` from word ids to probabilities, with the tokenizer and the labels beside it."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import random
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from vmask import __version__
+from vmask.data.words import PAD, SPECIALS
+from vmask.errors import ExportError, MissingExtra
+from vmask.export import Written
+from vmask.export.card import onnx_card
+from vmask.export.folder import CARD, CONFIG, TOKENIZER
+from vmask.export.graph import WordGraph, word_graph
+from vmask.files import sha256, to_json
+from vmask.predictor import WordPredictor
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+
+MODEL = "model.onnx"
+OPSET = 18
+"""Of the year 2022: what runs it need not be new."""
+TOLERANCE = 1e-4
+"""How far a probability may be from the model's."""
+
+
+def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
+    """Write a classifier over words to a folder, and try it against the classifier.
+
+    Raises:
+        MissingExtra: where the packages are not installed.
+        ConfigError: where the model's answer depends on the batch.
+        ExportError: where the model cannot be written, or the file answers otherwise than the model.
+    """
+    if any(find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")):
+        raise MissingExtra("Export to ONNX", "onnx")
+    predictor = _on_cpu(classifier)
+    graph = word_graph(predictor.model, predictor.pad_length)
+    export_module(graph, torch.ones(2, 7, dtype=torch.long), folder / MODEL)
+    tokenizer = predictor.tokenizer
+    tokenizer.save(folder / TOKENIZER)
+    _pad_and_cut(folder / TOKENIZER, tokenizer.max_words)
+
+    texts = sample_texts(tokenizer.words[len(SPECIALS) :], tokenizer.max_words)
+    expected = predictor.predict_docs(predictor.prepare(texts))
+    difference = float(np.abs(run_onnx(folder, texts) - expected).max())
+    if not difference <= TOLERANCE:  # NaN too
+        raise ExportError(
+            f"The ONNX file gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
+            "Install the versions of onnx, onnxscript and onnxruntime in vmask's constraints.txt, and try again."
+        )
+    notes = (_mask_note(classifier.plan_.mask, graph, predictor),)
+    (folder / CARD).write_text(onnx_card(classifier, notes), encoding="utf-8")
+    (folder / CONFIG).write_text(to_json(_config(classifier, graph, folder)), encoding="utf-8")
+    return Written(graph.mask is None, difference, notes)
+
+
+def export_module(module: nn.Module, ids: torch.Tensor, path: Path) -> None:
+    """Write a module from `ids` (B, T) to `probabilities` (B, C) as ONNX, for any number of texts of any length.
+
+    Args:
+        module: in eval mode, on the CPU.
+        ids: (B, T) an example; more than one text and one word, else the exporter takes these numbers for fixed.
+        path: the file; weights above 2 GB, more than one holds, go to a second file beside it.
+
+    Raises:
+        ExportError: where the exporter fails, as it may for a mask or a model that is not of this package.
+    """
+    batch, words = torch.export.Dim("batch"), torch.export.Dim("words")
+    try:
+        with _quiet(), torch.no_grad():
+            program = torch.onnx.export(
+                module,
+                (ids,),
+                dynamo=True,
+                verbose=False,
+                opset_version=OPSET,
+                input_names=["ids"],
+                output_names=["probabilities"],
+                dynamic_shapes=({0: batch, 1: words},),
+                custom_translation_table=_translations(),
+            )
+            assert program is not None
+            _forget_origin(program.model)
+            program.save(path)
+    except OSError:
+        raise
+    except Exception as error:  # the exporter wraps whatever went wrong in errors of its own
+        reason = str(error.__cause__ or error).strip().partition("\n")[0]
+        raise ExportError(
+            f"The model cannot be put into an ONNX graph: {reason:.300}. Models and masks of other packages must be "
+            "made of operations that torch.onnx.export knows."
+        ) from error
+
+
+def run_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
+    """(N, C) probabilities of the texts by the files of an export alone, as its README does it."""
+    import onnxruntime
+    from tokenizers import Tokenizer
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    session = onnxruntime.InferenceSession(folder / MODEL, options, providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    ids = np.array([encoding.ids for encoding in tokenizer.encode_batch(list(texts))], dtype=np.int64)
+    probabilities: NDArray[np.float32] = session.run(None, {"ids": ids})[0]
+    return probabilities
+
+
+def sample_texts(words: Sequence[str], max_words: int) -> list[str]:
+    """Texts to try a model on: with no, one, a few, many and too many words, among them one that it does not know."""
+    draw = random.Random(0)
+    lengths = (0, 1, 1, 2, 3, 5, 8, 20, 60, min(max_words, 600) + 5)
+    return ["\u2603", *(" ".join(draw.choices(words, k=length)) for length in lengths)]
+
+
+def _pad_and_cut(path: Path, max_words: int) -> None:
+    """Make the tokenizer of a folder pad batches and cut long texts itself, as ours does."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.enable_truncation(max_words)
+    tokenizer.enable_padding(pad_id=PAD, pad_token=SPECIALS[PAD])
+    tokenizer.save(str(path))
+
+
+def _on_cpu(classifier: TextClassifier) -> WordPredictor:
+    """A predictor of its own: that of the classifier may be on another device, and stays there."""
+    predictor = copy.copy(classifier._predictor())
+    assert isinstance(predictor, WordPredictor)
+    predictor.model, predictor.device = copy.deepcopy(predictor.model).cpu(), torch.device("cpu")
+    return predictor
+
+
+def _mask_note(name: str, graph: WordGraph, predictor: WordPredictor) -> str:
+    if graph.mask is not None:
+        return f"mask kept in the graph: what {name} does to a word depends on the other words of its text"
+    if torch.equal(graph.encoder.embedding.weight, predictor.model.get_parameter("encoder.embedding.weight")):
+        return f"no mask to fold: {name} leaves the word vectors as they are"
+    return "mask folded into the word vectors"
+
+
+def _config(classifier: TextClassifier, graph: WordGraph, folder: Path) -> dict[str, Any]:
+    """What a program needs beside the graph, and under `vmask` where it came from."""
+    tokenizer = classifier.predictor_.tokenizer
+    labels = classifier.classes_.tolist()
+    files = sorted(file.name for file in folder.iterdir())
+    return {
+        "labels": labels,
+        "max_words": tokenizer.max_words,
+        "cleaning": tokenizer.cleaning,
+        "inputs": {"ids": {"type": "int64", "shape": ["batch", "words"], "padding": PAD}},
+        "outputs": {"probabilities": {"type": "float32", "shape": ["batch", len(labels)]}},
+        "vmask": {
+            "version": __version__,
+            "export": "onnx",
+            "model": classifier.plan_.model,
+            "mask": classifier.plan_.mask,
+            "folded": graph.mask is None,
+            "files": sorted([*files, CONFIG]),
+            "sha256": {name: sha256(folder / name) for name in files if name != CARD},
+        },
+    }
+
+
+def _translations() -> dict[Any, Any]:
+    """What the exporter lacks: a stable sort. TopK of ONNX gives equal values in the order of their positions."""
+    from onnxscript import opset18 as op
+
+    def stable_sort(self: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
+        size = op.Gather(op.Shape(self), op.Constant(value_ints=[dim]))
+        return op.TopK(self, size, axis=dim, largest=int(descending), sorted=1)
+
+    return {torch.ops.aten.sort.stable: stable_sort}
+
+
+def _forget_origin(model: Any) -> None:
+    """Take out what the exporter notes for debugging, such as the paths of source files on this machine."""
+    from onnx_ir.passes.common import ClearMetadataAndDocStringPass
+
+    ClearMetadataAndDocStringPass()(model)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporter's talk to itself: notes on packages that it could use, warnings of torch about torch."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

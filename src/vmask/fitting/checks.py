@@ -1,0 +1,157 @@
+"""Texts and labels as a user gives them: checked, cleared of empty ones, split into training and dev."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vmask.errors import DataError, VmaskWarning
+from vmask.training.seeding import derive, numpy_stream
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Checked texts.
+
+    Attributes:
+        texts: training texts.
+        labels: their labels.
+        dev_texts: texts that pick the best epoch.
+        dev_labels: their labels.
+        classes: the labels that occur in training, sorted.
+        fingerprint: of the texts and labels that were given for training.
+    """
+
+    texts: list[str]
+    labels: list[Any]
+    dev_texts: list[str]
+    dev_labels: list[Any]
+    classes: list[Any]
+    fingerprint: str
+
+    def codes(self, labels: Sequence[Any]) -> list[int]:
+        """The numbers of the labels."""
+        code = {label: number for number, label in enumerate(self.classes)}
+        return [code[label] for label in labels]
+
+
+def split(
+    texts: Sequence[str],
+    labels: Sequence[Any],
+    dev: tuple[Sequence[str], Sequence[Any]] | None,
+    dev_fraction: float,
+    seed: int,
+) -> Labelled:
+    """Check the data and hold out a dev set where none is given.
+
+    Raises:
+        DataError: for data that cannot be trained on.
+    """
+    train_texts, train_labels = _usable(texts, labels, "training")
+    classes = sorted(set(train_labels))
+    if len(classes) < 2:
+        raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
+    fingerprint = _fingerprint(train_texts, train_labels)
+    if dev is None:
+        train_texts, dev_texts, train_labels, dev_labels = _hold_out(train_texts, train_labels, dev_fraction, seed)
+    else:
+        dev_texts, dev_labels = _usable(*dev, "dev")
+        if unseen := sorted(map(repr, set(dev_labels) - set(classes))):
+            raise DataError(
+                f"The dev set has labels that training lacks: {', '.join(unseen[:5])}. "
+                "Drop those rows, or give training some of them."
+            )
+    return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint)
+
+
+def check_texts(texts: Sequence[str]) -> list[str]:
+    """The texts as a list.
+
+    Raises:
+        DataError: where something is not a text.
+    """
+    if isinstance(texts, str):
+        raise DataError("A single text was given where a list of texts is expected. Put it in a list: [text].")
+    if hasattr(texts, "columns"):
+        raise DataError("A table was given where a list of texts is expected. Pass one column of it: table['text'].")
+    listed = list(texts)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise DataError(
+                f"Text number {number} is {text!r}, of type {type(text).__name__}. Give strings, e.g. with str(text)."
+            )
+    return listed
+
+
+def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
+    """The labels as plain strings, numbers or booleans.
+
+    Raises:
+        DataError: for a wrong number of labels or a missing one.
+    """
+    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if len(listed) != count:
+        raise DataError(f"There are {count} texts and {len(listed)} labels. Give one label for each text.")
+    for number, label in enumerate(listed):
+        if label is None or (isinstance(label, float) and math.isnan(label)):
+            raise DataError(f"Label number {number} is missing ({label}). Drop the rows without a label.")
+        if not isinstance(label, (str, int, float)):
+            raise DataError(f"Label number {number} is {label!r}. Labels must be strings or numbers.")
+    if len({isinstance(label, str) for label in listed}) > 1:
+        raise DataError("Some labels are strings and some are numbers. Make them all strings, e.g. with str(label).")
+    return listed
+
+
+def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:
+    """Texts that have something in them, with their labels; the others are dropped and counted."""
+    listed = check_texts(texts)
+    checked = check_labels(labels, len(listed))
+    rows = [i for i, text in enumerate(listed) if text.strip()]
+    if not rows:
+        raise DataError(f"There is no {name} text with anything in it.")
+    if len(rows) < len(listed):
+        warn(f"{len(listed) - len(rows)} empty {name} texts were dropped.")
+    return [listed[i] for i in rows], [checked[i] for i in rows]
+
+
+def _hold_out(
+    texts: list[str], labels: list[Any], fraction: float, seed: int
+) -> tuple[list[str], list[str], list[Any], list[Any]]:
+    from sklearn.model_selection import train_test_split
+
+    rows = list(range(len(labels)))
+    held_out = max(round(len(rows) * fraction), 1)
+    classes = set(labels)
+    stratified = min(Counter(labels).values()) >= 2 and min(held_out, len(rows) - held_out) >= len(classes)
+    # Else a class could go to dev whole: its first text stays in training.
+    first = [] if stratified else [labels.index(label) for label in sorted(classes)]
+    rest = sorted({*rows} - {*first})
+    if not rest:
+        raise DataError(f"{len(rows)} texts are too few to hold any out. Give more, or pass dev=(texts, labels).")
+    if stratified:
+        kept, out = train_test_split(
+            rest, test_size=held_out, stratify=labels, random_state=derive(seed, "dev") % 2**32
+        )
+    else:
+        drawn = numpy_stream(seed, "dev").permutation(rest).tolist()
+        kept, out = first + drawn[held_out:], drawn[:held_out]
+    return [texts[i] for i in kept], [texts[i] for i in out], [labels[i] for i in kept], [labels[i] for i in out]
+
+
+def _fingerprint(texts: Sequence[str], labels: Sequence[Any]) -> str:
+    digest = hashlib.sha256()
+    for text, label in zip(texts, labels, strict=True):
+        digest.update(f"{label}\t{text}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def warn(message: str) -> None:
+    """Tell the user something that does not stop the work."""
+    warnings.warn(message, VmaskWarning, stacklevel=5)

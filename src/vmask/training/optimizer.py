@@ -1,0 +1,29 @@
+"""Adam or AdamW over the parameters that are trained, with groups where they are treated differently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from vmask.config import TrainConfig
+from vmask.models.contract import MaskedClassifier
+
+
+def make_optimizer(model: MaskedClassifier, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
+    """The optimiser of a training run.
+
+    With `adamw` biases and the scales of LayerNorm are not decayed, as is usual for encoders. The mask's own network
+    may have a learning rate of its own.
+    """
+    groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            rate = config.learning_rate
+            if name.startswith("mask.") and config.mask_learning_rate is not None:
+                rate = config.mask_learning_rate
+            decayed = config.optimizer == "adam" or parameter.ndim > 1
+            groups.setdefault((rate, config.weight_decay if decayed else 0.0), []).append(parameter)
+    listed: list[dict[str, Any]] = [{"params": p, "lr": rate, "weight_decay": wd} for (rate, wd), p in groups.items()]
+    kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
+    return kind(listed, lr=config.learning_rate, fused=device.type in ("cpu", "cuda"))  # one kernel for all parameters
