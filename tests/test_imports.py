@@ -16,7 +16,7 @@ ORDER = [
     {"models"},
     {"metrics", "explain", "report", "predictor", "training"},
     {"plan", "fitting", "model_card", "persistence", "classifier"},
-    {"demo"},
+    {"demo", "export"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

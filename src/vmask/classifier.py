@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from vmask.encoders import download
 from vmask.errors import ConfigError, did_you_mean
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explanation
@@ -244,6 +245,27 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         from vmask.persistence import load_classifier
 
         return load_classifier(Path(path), device)
+
+    def save_pretrained(self, path: str | Path, overwrite: bool = True) -> Path:
+        """As `save`; as with transformers, a model that is there is replaced."""
+        return self.save(path, overwrite)
+
+    @classmethod
+    def from_pretrained(cls, path: str | Path, device: str = "auto") -> TextClassifier:
+        """Read a model folder, from the disk or by its name on the Hugging Face hub."""
+        from vmask.persistence import CARD, CONFIG, TOKENIZER, WEIGHTS
+
+        return cls.load(download(str(path), (CONFIG, WEIGHTS, TOKENIZER, CARD)), device)
+
+    def export(self, path: str | Path, format: Literal["hf", "onnx"] | None = None, overwrite: bool = False) -> Any:
+        """Write the model for programs without vmask: a Hugging Face folder (encoders) or ONNX.
+
+        Returns:
+            A `vmask.export.ExportResult`: the files, whether the mask is folded in, the greatest difference found.
+        """
+        from vmask.export import export_classifier
+
+        return export_classifier(self, path, format, overwrite)
 
     def _predictor(self) -> TextPredictor:
         check_is_fitted(self, "predictor_")

@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 
 DIM = 256
 LENGTH = 3.0
-"""Mean length of the vectors where nothing else sets it: that of GoogleNews' vectors, and of our random ones. Step
-size and mask network are set for inputs of about this size."""
+"""Mean length of the vectors where nothing else sets it: about that of GoogleNews' vectors and of our random ones, with
+which the defaults of training were measured."""
 MAX_PIECES = 64
 """Of a longer word, such as an address of a web page, only the beginning is read."""
 PIECES_IN_A_BATCH = 4096

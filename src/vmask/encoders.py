@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -23,6 +23,7 @@ from vmask.files import sha256
 
 __all__ = [
     "ENCODERS",
+    "download",
     "encoder_digest",
     "is_encoder_name",
     "load_encoder",
@@ -170,17 +171,26 @@ def encoder_digest(name: str) -> str:
 
 def _folder(name: str) -> Path:
     """The folder of an encoder; one of the hub is fetched into the hub's own cache."""
-    location = locate_encoder(name)
-    if Path(location).is_dir():
-        return Path(location)
+    return download(locate_encoder(name), _DIGESTED)
+
+
+def download(name: str, patterns: Sequence[str]) -> Path:
+    """A local folder as it is; a name of the hub as a folder in the hub's own cache, with the files of these patterns.
+
+    Raises:
+        AssetError: for a name that cannot be had.
+    """
+    path = Path(name).expanduser()
+    if path.exists() or name.startswith((".", "/", "~")) or path.is_absolute() or name.count("/") > 1:
+        return path
     if find_spec("huggingface_hub") is None:
-        raise MissingExtra("An encoder", "encoders")
+        raise MissingExtra("The Hugging Face hub", "encoders")
     from huggingface_hub import snapshot_download
 
     try:
-        return Path(snapshot_download(location, allow_patterns=list(_DIGESTED)))
+        return Path(snapshot_download(name, allow_patterns=list(patterns)))
     except Exception as error:  # of the hub, of the connection, or ValueError for an impossible name
-        raise _cannot_be_loaded(name, location, error) from error
+        raise _cannot_be_loaded(name, name, error) from error
 
 
 def _cannot_be_loaded(name: str, location: str, error: Exception) -> ModelFolderError | AssetError:

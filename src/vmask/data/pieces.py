@@ -43,14 +43,14 @@ class PieceTokenizer:
 
     Args:
         backend: a `tokenizers.Tokenizer`.
-        settings: what the `tokenizer_config.json` of the encoder says, kept for export.
+        settings: the special tokens by name (`cls_token`: `[CLS]`), kept for export.
         pad: id of padding.
         special: ids that are never words: all special tokens but the one for unknown words, wherever they stand.
         max_tokens: cut texts to this many tokens, special ones included.
     """
 
     def __init__(
-        self, backend: Any, settings: dict[str, Any], pad: int, special: Sequence[int], max_tokens: int
+        self, backend: Any, settings: dict[str, str], pad: int, special: Sequence[int], max_tokens: int
     ) -> None:
         self.backend = backend
         self.settings = settings
@@ -78,9 +78,9 @@ class PieceTokenizer:
         pad = next((named[name] for name in ("pad", "eos") if named[name] is not None), 0)
         # A copy: limits set on it must not reach the caller's tokenizer.
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
-        settings = {k: v for k, v in tokenizer.init_kwargs.items() if k not in _LOCAL}
-        settings["tokenizer_class"] = type(tokenizer).__name__
-        return cls(backend, _plain(settings), pad, sorted(special), max_tokens)
+        settings = {f"{name}_token": getattr(tokenizer, f"{name}_token") for name in (*named, "unk")}
+        settings = {name: str(token) for name, token in settings.items() if token is not None}
+        return cls(backend, settings, pad, sorted(special), max_tokens)
 
     def __len__(self) -> int:
         return int(self.backend.get_vocab_size())
@@ -134,19 +134,6 @@ class PieceTokenizer:
         except Exception as error:  # the library raises a bare Exception
             raise ModelFolderError(f"tokenizer.json cannot be read: {error}. Copy the model folder anew.") from None
         return cls(backend, **facts)
-
-
-_LOCAL = ("name_or_path", "local_files_only", "is_local", "tokenizer_file", "vocab_file", "merges_file", "_commit_hash")
-"""Settings that say where the tokenizer lay, not what it does."""
-
-
-def _plain(value: Any) -> Any:
-    """Added tokens as the strings they stand for, so that the settings are JSON."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items() if k not in ("added_tokens_decoder", "tokenizer_object")}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
 def _pieces(encoding: Any, spans: NDArray[np.int32]) -> Pieces:

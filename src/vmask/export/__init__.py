@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmask.errors import ConfigError, ExportError, UnknownName
+from vmask.errors import ConfigError, UnknownName
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -104,10 +104,14 @@ def choose_format(classifier: TextClassifier, format: str | None) -> str:
 def _write(classifier: TextClassifier, format: str, folder: Path) -> Written:
     from vmask.models.contract import WordEncoder
 
-    if not isinstance(classifier._predictor().model.encoder, WordEncoder):
-        raise ExportError(
-            f"A {classifier.plan_.model} cannot be exported by this version of vmask. Models over words can: cnn, lstm."
-        )
-    from vmask.export.onnx import write_onnx
+    if isinstance(classifier._predictor().model.encoder, WordEncoder):
+        from vmask.export.onnx import write_onnx
 
-    return write_onnx(classifier, folder)
+        return write_onnx(classifier, folder)
+    if format == "hf":
+        from vmask.export.hf import write_hf
+
+        return write_hf(classifier, folder)
+    from vmask.export.encoder_onnx import write_encoder_onnx
+
+    return write_encoder_onnx(classifier, folder)

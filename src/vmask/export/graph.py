@@ -14,6 +14,7 @@ from vmask.export.folding import fold
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
 from vmask.models.contract import MaskedClassifier, WordEncoder
+from vmask.models.lstm import LSTM
 
 
 class WordGraph(nn.Module):
@@ -71,6 +72,8 @@ def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:
         )
     encoder.requires_grad_(False)
     mask.requires_grad_(False)
+    if isinstance(encoder, LSTM):
+        encoder.add_module("lstm", PortableLSTM(encoder.lstm))
     folded = mask.word_level()
     if folded:
         table = encoder.embedding.weight
@@ -96,3 +99,48 @@ def convolve(encoder: CNN, z: Tensor, lengths: Tensor) -> Tensor:
         pooled.append(torch.relu(hidden.amax(2)))
     logits: Tensor = encoder.output(torch.cat(pooled, 1))
     return logits
+
+
+class PortableLSTM(nn.Module):
+    """One LSTM layer, read from left to right, that an export to ONNX writes as the LSTM of ONNX.
+
+    torch's own way takes the layer apart into single steps. Where it does so a second time in one process (torch 2.13),
+    the number of words becomes that of the example.
+
+    Args:
+        lstm: one layer, batch first, with biases.
+    """
+
+    def __init__(self, lstm: nn.LSTM) -> None:
+        super().__init__()
+        self.lstm = lstm
+        self.weight: Tensor
+        self.recurrence: Tensor
+        self.bias: Tensor
+        weight, recurrence, *biases = (
+            _onnx_order(lstm.get_parameter(name))
+            for name in ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+        )
+        self.register_buffer("weight", weight)  # (1, 4H, D)
+        self.register_buffer("recurrence", recurrence)  # (1, 4H, H)
+        self.register_buffer("bias", torch.cat(biases, 1))  # (1, 8H)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, None]:
+        """(B, T, H) states of the vectors (B, T, D), and nothing in the place of the last ones."""
+        if not torch.onnx.is_in_onnx_export():
+            return self.lstm(x)[0], None
+        texts, steps, _ = x.shape
+        states = torch.onnx.ops.symbolic(
+            "::LSTM",
+            (x.transpose(0, 1), self.weight, self.recurrence, self.bias),
+            {"hidden_size": self.lstm.hidden_size},
+            dtype=x.dtype,
+            shape=(steps, 1, texts, self.lstm.hidden_size),
+        )
+        return states.squeeze(1).transpose(0, 1), None
+
+
+def _onnx_order(gates: Tensor) -> Tensor:
+    """(1, 4H, …) input, output, forget, cell from torch's (4H, …) input, forget, cell, output."""
+    enter, forget, cell, leave = gates.detach().chunk(4)
+    return torch.cat([enter, leave, forget, cell]).unsqueeze(0)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
+import io
 import logging
 import random
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from vmask import __version__
+from vmask.data.vocabulary import WordTokenizer
 from vmask.data.words import PAD, SPECIALS
 from vmask.errors import ExportError, MissingExtra
 from vmask.export import Written
@@ -64,7 +66,7 @@ def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
         )
     notes = (_mask_note(classifier.plan_.mask, graph, predictor),)
     (folder / CARD).write_text(onnx_card(classifier, notes), encoding="utf-8")
-    (folder / CONFIG).write_text(to_json(_config(classifier, graph, folder)), encoding="utf-8")
+    (folder / CONFIG).write_text(to_json(_config(classifier, tokenizer, graph, folder)), encoding="utf-8")
     return Written(graph.mask is None, difference, notes)
 
 
@@ -94,10 +96,17 @@ def export_module(module: nn.Module, ids: torch.Tensor, path: Path) -> None:
                 custom_translation_table=_translations(),
             )
             assert program is not None
+            if any(isinstance(size, int) for size in program.model.graph.inputs[0].shape or ()):
+                raise ExportError("its code takes the number of texts or words of an example for a constant")
             _forget_origin(program.model)
             program.save(path)
     except OSError:
         raise
+    except ImportError as error:
+        raise ExportError(
+            f"torch {torch.__version__} does not find what it needs to write ONNX: {error}. "
+            "Run: pip install --upgrade onnx onnxscript onnxruntime"
+        ) from error
     except Exception as error:  # the exporter wraps whatever went wrong in errors of its own
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise ExportError(
@@ -153,9 +162,8 @@ def _mask_note(name: str, graph: WordGraph, predictor: WordPredictor) -> str:
     return "mask folded into the word vectors"
 
 
-def _config(classifier: TextClassifier, graph: WordGraph, folder: Path) -> dict[str, Any]:
+def _config(classifier: TextClassifier, tokenizer: WordTokenizer, graph: WordGraph, folder: Path) -> dict[str, Any]:
     """What a program needs beside the graph, and under `vmask` where it came from."""
-    tokenizer = classifier.predictor_.tokenizer
     labels = classifier.classes_.tolist()
     files = sorted(file.name for file in folder.iterdir())
     return {
@@ -202,7 +210,7 @@ def _quiet() -> Iterator[None]:
     try:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:

@@ -1,0 +1,152 @@
+"""An ordinary Hugging Face folder: the mask is in the rows of the embedding matrix, `pipeline` runs it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vmask import __version__
+from vmask.data.pieces import PieceTokenizer
+from vmask.encoders import load_pretrained
+from vmask.errors import ExportError
+from vmask.export import Written
+from vmask.export.card import hf_card
+from vmask.export.folder import CARD, CONFIG, TOKENIZER
+from vmask.export.folding import fold
+from vmask.files import to_json
+from vmask.models.contract import MaskedClassifier
+from vmask.models.transformer import Transformer
+from vmask.piece_predictor import PiecePredictor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vmask.classifier import TextClassifier
+
+TOKENIZER_CONFIG = "tokenizer_config.json"
+TOLERANCE = 1e-4
+"""How far a probability may be from the model's."""
+
+
+def write_hf(classifier: TextClassifier, folder: Path) -> Written:
+    """Write an encoder as transformers writes its own, with the mask folded in, and try it against the classifier.
+
+    Raises:
+        ExportError: where the mask cannot be folded, or the folder answers otherwise than the model.
+    """
+    predictor = on_cpu(classifier)
+    network = folded_network(predictor.model, classifier.plan_.mask)
+    labels = [str(label) for label in predictor.labels]
+    network.config.id2label = dict(enumerate(labels))
+    network.config.label2id = {label: number for number, label in enumerate(labels)}
+    network.config.problem_type = "single_label_classification"
+    network.save_pretrained(folder)
+    save_tokenizer(predictor.tokenizer, folder)
+    texts = sample_texts(predictor)
+    expected = predictor.predict_docs(predictor.prepare(texts))
+    difference = float(np.abs(run_hf(folder, texts) - expected).max())
+    if not difference <= TOLERANCE:  # NaN too
+        raise ExportError(
+            f"The folder gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
+            "Try the version of transformers in vmask's constraints.txt."
+        )
+    note = f"mask {classifier.plan_.mask} folded into the embedding matrix"
+    if not classifier._predictor().model.mask.ranks:
+        note = f"no mask to fold: {classifier.plan_.mask} leaves the word vectors as they are"
+    (folder / CARD).write_text(hf_card(classifier, (note,)), encoding="utf-8")
+    config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    files = sorted({*(file.name for file in folder.iterdir()), CONFIG})
+    config["vmask"] = {"version": __version__, "export": "hf", "mask": classifier.plan_.mask, "files": files}
+    (folder / CONFIG).write_text(to_json(config), encoding="utf-8")
+    return Written(True, difference, (note,))
+
+
+def on_cpu(classifier: TextClassifier) -> PiecePredictor:
+    """A predictor of its own: that of the classifier may be on another device, and stays there."""
+    predictor = copy.copy(classifier._predictor())
+    assert isinstance(predictor, PiecePredictor)
+    predictor.model, predictor.device = copy.deepcopy(predictor.model).cpu(), torch.device("cpu")
+    return predictor
+
+
+@torch.no_grad()
+def folded_network(model: MaskedClassifier, name: str) -> Any:
+    """The network of transformers with the mask in its embedding matrix: `E[R] * x` in the place of `x`.
+
+    Args:
+        model: the model; its network is changed.
+        name: of the mask, for the message.
+
+    Raises:
+        ExportError: where what happens to a word depends on more than the word.
+    """
+    encoder, mask = model.encoder, model.mask
+    assert isinstance(encoder, Transformer)
+    if reason := unfoldable(model, name):
+        raise ExportError(
+            f"{reason}, so it cannot be folded into an ordinary checkpoint. Use --format onnx, which keeps the mask in "
+            "the graph."
+        )
+    table = encoder.network.get_input_embeddings().weight
+    ids = torch.arange(len(table))
+    if not torch.equal(encoder.vectors(ids), table):
+        raise ExportError(
+            f"{type(encoder.network).__name__} changes its vectors as it looks them up, so nothing can be folded into "
+            "them. Use --format onnx."
+        )
+    table.copy_(fold(mask, table.clone(), encoder.words(ids)))
+    return encoder.network
+
+
+def unfoldable(model: MaskedClassifier, name: str) -> str:
+    """Why the mask cannot be folded, or nothing where it can."""
+    if not model.mask.ranks:
+        return ""  # nothing is masked at inference
+    if getattr(model.encoder.options, "placement", "word") == "block":
+        return "The mask acts behind the embedding block (placement=block), where a word differs from place to place"
+    if not model.mask.word_level():
+        return f"What {name} does to a word depends on the other words of its text"
+    return ""
+
+
+def save_tokenizer(tokenizer: PieceTokenizer, folder: Path) -> None:
+    """Write the tokenizer so that every version of transformers reads it as it is, with the length limit."""
+    tokenizer.save(folder / TOKENIZER)
+    special = {name: token for name, token in tokenizer.settings.items() if name.endswith("_token")}
+    settings = {
+        **special,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": tokenizer.max_tokens,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "padding_side": "right",
+        "truncation_side": "right",
+        "clean_up_tokenization_spaces": False,
+    }
+    (folder / TOKENIZER_CONFIG).write_text(to_json(settings), encoding="utf-8")
+
+
+def sample_texts(predictor: PiecePredictor) -> list[str]:
+    """Texts to try a model on: with no, one, a few and too many words, special tokens and strange characters."""
+    words = predictor.table.words[:200] or ["text"]
+    joined = [" ".join((words * 3)[at : at + size]) for at, size in ((0, 1), (1, 3), (4, 8), (12, 30))]
+    odd = ["", "naïve 東京 😀 e\u0301", *(f"a {token} b" for token in predictor.tokenizer.settings.values() if token)]
+    return [*joined, *map(str, odd), " ".join(words * 5)]
+
+
+@torch.no_grad()
+def run_hf(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
+    """(N, C) probabilities of the texts by the files of an export alone, as `pipeline` does it."""
+    network = load_pretrained("AutoModelForSequenceClassification", str(folder), dtype=torch.float32).eval()
+    tokenizer = load_pretrained("AutoTokenizer", str(folder))
+    rows = []
+    for text in texts:
+        logits = network(**tokenizer(text, truncation=True, return_tensors="pt")).logits
+        rows.append(torch.softmax(logits, 1).numpy())
+    probabilities: NDArray[np.float32] = np.concatenate(rows)
+    return probabilities
