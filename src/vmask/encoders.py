@@ -33,6 +33,7 @@ __all__ = [
     "locate_encoder",
     "network_of",
     "public_name",
+    "quiet",
 ]
 
 _DIGESTED = ("config.json", "model*.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt")
@@ -101,7 +102,7 @@ def load_pretrained(kind: str, name: str, **options: Any) -> Any:
     if kind.startswith("AutoModel"):
         options.setdefault("use_safetensors", True)  # the other form is a pickle
     try:
-        with _quiet():
+        with quiet():
             return getattr(transformers, kind).from_pretrained(location, trust_remote_code=False, **options)
     except Exception as error:  # OSError and ValueError mostly; a broken tokenizer.json raises a bare Exception
         raise _cannot_be_loaded(name, location, error) from error
@@ -145,7 +146,7 @@ def network_of(config: dict[str, Any], classes: int) -> Any:
 
     values = {key: value for key, value in config.items() if key not in ("model_type", "dtype", "torch_dtype")}
     built = transformers.AutoConfig.for_model(config["model_type"], **{**values, "num_labels": classes})
-    with _quiet():
+    with quiet():
         return transformers.AutoModelForSequenceClassification.from_config(built).float()  # type: ignore[no-untyped-call]
 
 
@@ -208,7 +209,7 @@ def _cannot_be_loaded(name: str, location: str, error: Exception) -> ModelFolder
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers' report and bar of every loading off the screen; the bars of downloads stay."""
     noise: Any = import_module("transformers.utils.logging")  # neither module is typed
     hub: Any = import_module("huggingface_hub.utils")

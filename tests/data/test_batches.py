@@ -38,7 +38,7 @@ def test_buckets_hold_texts_of_like_length():
 def test_collate_pads_behind_and_lists_distinct_words_once():
     batch = collate([np.array([5, 7, 5], np.int32), np.array([9], np.int32)], [1, 0])
     assert batch.ids.tolist() == [[5, 7, 5], [9, 0, 0]]
-    assert batch.words.tolist() == [[True, True, True], [True, False, False]]
+    assert batch.attend.tolist() == [[True, True, True], [True, False, False]]
     assert batch.distinct.tolist() == [0, 5, 7, 9]
     assert torch.equal(batch.distinct[batch.index], batch.ids)
     assert batch.lengths.tolist() == [3, 1]

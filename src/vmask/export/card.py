@@ -41,8 +41,75 @@ for text, row in zip(texts, probabilities):
 what is past the length limit and pads. Give at least one text; an empty string is one.
 """
 
+HF = """\
+## Run it
+
+An ordinary checkpoint: vmask is not needed, `pip install transformers torch`.
+
+```python
+from transformers import pipeline
+
+classify = pipeline("text-classification", model=".", truncation=True)  # "." is this folder
+for text, answer in zip(texts := ["a text", "another text, somewhat longer"], classify(texts)):
+    print(answer["label"], f"{answer['score']:.4f}", text, sep="\\t")
+```
+
+Texts are cut after {max_tokens} tokens, as in training; `truncation=True` does it. What the mask learnt is in the rows
+of the embedding matrix: each word's vector is multiplied by how much of the word the classifier sees. To see these
+words and to explain predictions, load the model folder that this was exported from with vmask.
+"""
+ENCODER_ONNX = """\
+## Run it
+
+vmask is not needed: `pip install onnxruntime tokenizers numpy`, then in this folder
+
+```python
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+folder = Path(".")  # where this file is
+labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["labels"]
+tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+session = onnxruntime.InferenceSession(folder / "model.onnx")
+
+texts = ["a text", "another text, somewhat longer"]
+encodings = tokenizer.encode_batch(texts)
+inputs = {
+    "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
+    "attention_mask": np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64),
+}
+(probabilities,) = session.run(None, inputs)
+for text, row in zip(texts, probabilities):
+    print(labels[row.argmax()], f"{row.max():.4f}", text, sep="\\t")
+```
+
+`tokenizer.json` adds the special tokens, cuts long texts and pads a batch.
+"""
+
 
 def onnx_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
     """The card as Markdown: the facts of the model card, how it was exported, code that runs it."""
+    return _card(classifier, "ONNX", notes, ONNX)
+
+
+def encoder_onnx_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
+    """The same for an encoder."""
+    return _card(classifier, "ONNX", notes, ENCODER_ONNX)
+
+
+def hf_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
+    """The same for a Hugging Face folder, with the head that the hub reads."""
+    head = (
+        "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags: [vmask, interpretability]\n---\n\n"
+    )
+    use = HF.replace("{max_tokens}", str(classifier.data_["max_tokens"]))
+    return head + _card(classifier, "a Hugging Face checkpoint", notes, use)
+
+
+def _card(classifier: TextClassifier, format: str, notes: Sequence[str], use: str) -> str:
     facts = model_card(classifier).partition(FENCE)[0].rstrip()  # behind them stands how to load it in vmask
-    return f"{facts}\n\nExported to ONNX: {'; '.join(notes)}.\n\n{ONNX}"
+    return f"{facts}\n\nExported to {format}: {'; '.join(notes)}.\n\n{use}"

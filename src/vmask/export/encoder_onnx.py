@@ -16,14 +16,14 @@ from vmask.export import Written
 from vmask.export.card import encoder_onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.hf import TOLERANCE, folded_network, on_cpu, sample_texts, unfoldable
-from vmask.export.onnx import MODEL, check_installed, export_graph, onnx_session
+from vmask.export.onnx import MODEL, check_installed, export_module, onnx_session
 from vmask.files import sha256, to_json
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.transformer import Transformer
 from vmask.piece_predictor import PiecePredictor
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vmask.classifier import TextClassifier
 
@@ -48,7 +48,7 @@ class PieceGraph(nn.Module):
         logits = self.encoder.run(input_ids, attend, None if self.mask is None else self._masked(input_ids))
         return torch.softmax(logits, 1)
 
-    def _masked(self, ids: Tensor) -> object:
+    def _masked(self, ids: Tensor) -> Callable[[Tensor], Tensor]:
         mask = self.mask
         assert mask is not None
 
@@ -85,12 +85,7 @@ def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
         folded_network(model, name)
     ids = torch.full((2, 7), int(model.encoder.is_word.nonzero()[-1]))
     graph = PieceGraph(model.encoder, model.mask if kept else None)
-    export_graph(
-        graph,
-        {"input_ids": ids, "attention_mask": torch.ones_like(ids)},
-        folder / MODEL,
-        (("batch", "tokens"), ("batch", "tokens")),
-    )
+    export_module(graph, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, folder / MODEL)
     _save_tokenizer(predictor, folder)
     difference = float(np.abs(run_encoder_onnx(folder, texts) - expected).max())
     if not difference <= TOLERANCE:  # NaN too

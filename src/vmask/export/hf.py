@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vmask import __version__
 from vmask.data.pieces import PieceTokenizer
-from vmask.encoders import load_pretrained
+from vmask.encoders import load_pretrained, quiet
 from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
@@ -41,15 +41,18 @@ def write_hf(classifier: TextClassifier, folder: Path) -> Written:
         ExportError: where the mask cannot be folded, or the folder answers otherwise than the model.
     """
     predictor = on_cpu(classifier)
+    texts = sample_texts(predictor)
+    expected = predictor.predict_docs(predictor.prepare(texts))
     network = folded_network(predictor.model, classifier.plan_.mask)
     labels = [str(label) for label in predictor.labels]
     network.config.id2label = dict(enumerate(labels))
     network.config.label2id = {label: number for number, label in enumerate(labels)}
     network.config.problem_type = "single_label_classification"
-    network.save_pretrained(folder)
+    with quiet():
+        network.save_pretrained(folder)
+    for file in folder.iterdir():
+        file.chmod(0o644)  # transformers makes weights that only their owner may read
     save_tokenizer(predictor.tokenizer, folder)
-    texts = sample_texts(predictor)
-    expected = predictor.predict_docs(predictor.prepare(texts))
     difference = float(np.abs(run_hf(folder, texts) - expected).max())
     if not difference <= TOLERANCE:  # NaN too
         raise ExportError(

@@ -47,11 +47,10 @@ def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
         ConfigError: where the model's answer depends on the batch.
         ExportError: where the model cannot be written, or the file answers otherwise than the model.
     """
-    if any(find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")):
-        raise MissingExtra("Export to ONNX", "onnx")
+    check_installed()
     predictor = _on_cpu(classifier)
     graph = word_graph(predictor.model, predictor.pad_length)
-    export_module(graph, torch.ones(2, 7, dtype=torch.long), folder / MODEL)
+    export_module(graph, {"ids": torch.ones(2, 7, dtype=torch.long)}, folder / MODEL)
     tokenizer = predictor.tokenizer
     tokenizer.save(folder / TOKENIZER)
     _pad_and_cut(folder / TOKENIZER, tokenizer.max_words)
@@ -70,12 +69,19 @@ def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
     return Written(graph.mask is None, difference, notes)
 
 
-def export_module(module: nn.Module, ids: torch.Tensor, path: Path) -> None:
-    """Write a module from `ids` (B, T) to `probabilities` (B, C) as ONNX, for any number of texts of any length.
+def check_installed() -> None:
+    """Raise MissingExtra where the packages are not installed."""
+    if any(find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")):
+        raise MissingExtra("Export to ONNX", "onnx")
+
+
+def export_module(module: nn.Module, inputs: dict[str, torch.Tensor], path: Path) -> None:
+    """Write a module from ids (B, T) to `probabilities` (B, C) as ONNX, for any number of texts of any length.
 
     Args:
         module: in eval mode, on the CPU.
-        ids: (B, T) an example; more than one text and one word, else the exporter takes these numbers for fixed.
+        inputs: (B, T) examples by name, in the order of the module's arguments; more than one text and one word, else
+            the exporter takes these numbers for fixed.
         path: the file; weights above 2 GB, more than one holds, go to a second file beside it.
 
     Raises:
@@ -86,13 +92,13 @@ def export_module(module: nn.Module, ids: torch.Tensor, path: Path) -> None:
         with _quiet(), torch.no_grad():
             program = torch.onnx.export(
                 module,
-                (ids,),
+                tuple(inputs.values()),
                 dynamo=True,
                 verbose=False,
                 opset_version=OPSET,
-                input_names=["ids"],
+                input_names=list(inputs),
                 output_names=["probabilities"],
-                dynamic_shapes=({0: batch, 1: words},),
+                dynamic_shapes=tuple({0: batch, 1: words} for _ in inputs),
                 custom_translation_table=_translations(),
             )
             assert program is not None
@@ -117,16 +123,22 @@ def export_module(module: nn.Module, ids: torch.Tensor, path: Path) -> None:
 
 def run_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     """(N, C) probabilities of the texts by the files of an export alone, as its README does it."""
-    import onnxruntime
     from tokenizers import Tokenizer
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 3  # errors
-    session = onnxruntime.InferenceSession(folder / MODEL, options, providers=["CPUExecutionProvider"])
+    session = onnx_session(folder / MODEL)
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
     ids = np.array([encoding.ids for encoding in tokenizer.encode_batch(list(texts))], dtype=np.int64)
     probabilities: NDArray[np.float32] = session.run(None, {"ids": ids})[0]
     return probabilities
+
+
+def onnx_session(path: Path) -> Any:
+    """An ONNX file ready to run on the CPU."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3  # errors
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
 def sample_texts(words: Sequence[str], max_words: int) -> list[str]:
