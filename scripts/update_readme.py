@@ -31,6 +31,11 @@ TOUR = [
     "vmask words my-model --top 6 --min-count 3",
     "vmask ls models",
 ]
+ENCODER = [
+    "vmask train examples/hotels.csv --text review --label stars --model minilm --out hotels --seed 0",
+    "vmask explain hotels 'Lovely lobby, but the shower was filthy.' --json",
+    "vmask export hotels plain --format hf",
+]
 
 
 def shell(command: str, folder: Path) -> str:
@@ -47,15 +52,24 @@ def console(lines: list[str]) -> str:
     return "```console\n" + "\n".join(line.rstrip() for line in lines) + "\n```"
 
 
-def tour() -> str:
+def run_all(commands: list[str]) -> str:
+    """The commands with their output, run one after the other in a folder that has the examples."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(ROOT / "examples", folder / "examples")
         blocks = []
-        for command in TOUR:
+        for command in commands:
             out = shell(command, folder).strip("\n").splitlines()
             blocks.append(console([f"$ {command}", *(line if len(line) < 230 else line[:226] + " …" for line in out)]))
     return "\n\n".join(blocks)
+
+
+def tour() -> str:
+    return run_all(TOUR)
+
+
+def encoder() -> str:
+    return run_all(ENCODER)
 
 
 def demo() -> str:
@@ -102,7 +116,7 @@ def speed() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {"masks": masks, "accuracy": accuracy, "gains": gains, "speed": speed}
-RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour}
+RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour, "encoder": encoder}
 
 
 def part(text: str, name: str) -> str:
@@ -122,10 +136,11 @@ def replaced(text: str, name: str, content: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", action="store_true", help="run the demo and the tour too")
+    parser.add_argument("--run", nargs="*", choices=[*RUNS], help="run the demo and the tours too, or those named")
     args = parser.parse_args()
     text = README.read_text(encoding="utf-8")
-    for name, make in {**TABLES, **(RUNS if args.run else {})}.items():
+    runs = [] if args.run is None else args.run or [*RUNS]
+    for name, make in {**TABLES, **{name: RUNS[name] for name in runs}}.items():
         text = replaced(text, name, make())
     README.write_text(text, encoding="utf-8")
 

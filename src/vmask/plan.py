@@ -10,13 +10,15 @@ from torch import Tensor, nn
 
 from vmask.config import DataConfig, TrainConfig, make, to_dict
 from vmask.encoders import is_encoder_name, public_name
-from vmask.errors import UnknownName
+from vmask.errors import ConfigError, UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.models.contract import Encoder, MaskedClassifier
 
 PRESETS = ("paper_code",)
 TRANSFORMER = "transformer"
+_OF_WORDS = ("embeddings", "vocabulary", "vector_words")
+"""Options of the data that only models of words have. The others may come from a dataset's card."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     values["train"] = {**model_class.recipe_for(model_options), **mask_class.recipe, **values["train"]}
     values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
     data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
+    if model == TRANSFORMER and (useless := [name for name in _OF_WORDS if name in data]):
+        raise ConfigError(f"{useless[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
     return Plan(
         model=model,
         mask=mask,

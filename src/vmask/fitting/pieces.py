@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from vmask.data.pieces import PieceTokenizer
+from vmask.data.pieces import MERGING, PieceTokenizer
 from vmask.encoders import encoder_digest, load_encoder_config, load_pretrained, load_tokenizer, public_name
 from vmask.errors import ConfigError
 from vmask.fitting.checks import Labelled, warn
@@ -73,6 +73,7 @@ class PreparedPieces(Prepared):
             "max_tokens": self.tokenizer.max_tokens,
             "cut": self.cut,
             "coverage": None,
+            "merging": MERGING,
         }
 
 
