@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import warnings
 from pathlib import Path
 
 from _facts import facts
+from accuracy import difference, spread
 
 RESULTS = Path(__file__).parent / "results" / "encoders"
 NAMES = {"trec": "TREC", "sst2": "SST-2"}
@@ -98,11 +98,8 @@ def read() -> dict[tuple, list[dict]]:
 
 
 def shown(runs: list[dict]) -> str:
-    scores = [100 * r["test_accuracy"] for r in runs]
-    if not scores:
-        return ""
-    spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
-    return f"{statistics.mean(scores):.1f}{spread} ({len(scores)})"
+    """Mean and deviation of the test accuracy, and the number of seeds."""
+    return f"{spread(runs)} ({len(runs)})" if runs else ""
 
 
 def table() -> str:
@@ -115,6 +112,11 @@ def table() -> str:
         for dataset in NAMES:
             row += [shown(cells.get((mask, "word", dataset), [])), f"{paper[dataset]:.1f}"]
         lines.append("| " + " | ".join(row) + " |")
+    row = ["vmask minus base, points"]
+    for dataset in NAMES:
+        row.append(difference(*(cells.get((mask, "word", dataset), []) for mask in ("base", "vmask"))))
+        row.append(f"{PAPER['vmask'][dataset] - PAPER['base'][dataset]:+.1f}")
+    lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
 
 

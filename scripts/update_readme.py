@@ -100,6 +100,27 @@ def gains() -> str:
     return gains()
 
 
+def encoders() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from encoders import table
+
+    return table()
+
+
+def placements() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from encoders import placements
+
+    return placements()
+
+
+def distil() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from accuracy import beside
+
+    return beside("distil")
+
+
 def speed() -> str:
     result = json.loads((RESULTS / "training.json").read_text(encoding="utf-8"))
     names = {"trec": "TREC", "sst2": "SST-2"}
@@ -115,7 +136,15 @@ def speed() -> str:
     return "\n".join(lines)
 
 
-TABLES: dict[str, Callable[[], str]] = {"masks": masks, "accuracy": accuracy, "gains": gains, "speed": speed}
+TABLES: dict[str, Callable[[], str]] = {
+    "masks": masks,
+    "accuracy": accuracy,
+    "gains": gains,
+    "encoders": encoders,
+    "placements": placements,
+    "distil": distil,
+    "speed": speed,
+}
 RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour, "encoder": encoder}
 
 
