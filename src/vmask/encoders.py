@@ -69,6 +69,11 @@ def locate_encoder(name: str) -> str:
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise ModelFolderError(f"The folder '{name}' has no config.json, so it is no encoder. {_FIX}")
+        if '"best_epoch"' in (path / "config.json").read_text(encoding="utf-8", errors="replace"):
+            raise ModelFolderError(
+                f"'{name}' is a model that vmask trained. To start from it, give its encoder to --model and this "
+                "folder to --init-from."
+            )
         return str(path)
     if name.startswith((".", "/", "~")) or path.is_absolute() or path.is_file():
         raise FileMissing(f"There is no encoder folder '{name}'. {_FIX}")

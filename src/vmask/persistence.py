@@ -133,6 +133,7 @@ def read_config(path: Path) -> dict[str, Any]:
         )
     try:
         config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        _refuse_others(path, config)
         number = config["format"]
     except (ValueError, TypeError, KeyError, OSError):
         raise ModelFolderError(f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew.") from None
@@ -145,6 +146,17 @@ def read_config(path: Path) -> dict[str, Any]:
     if bad := [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)] + lacking(config):
         raise ModelFolderError(f"{path / CONFIG} is damaged: it has no usable {bad[0]!r}. Copy the model folder anew.")
     return dict(config)
+
+
+def _refuse_others(path: Path, config: dict[str, Any]) -> None:
+    """Say what a folder is that has a `config.json` and is no model folder."""
+    if "format" not in config and "export" in (config.get("vmask") or {}):
+        raise ModelFolderError(
+            f"{path} is an export, for programs without vmask: its README.md says how to run it. Give the model folder "
+            "that it was exported from."
+        )
+    if "format" not in config and "model_type" in config:
+        raise ModelFolderError(f"{path} is an encoder, not a trained model. Train it: vmask train DATA --model {path}")
 
 
 def load_classifier(path: Path, device: str = "auto") -> TextClassifier:

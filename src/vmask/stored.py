@@ -48,8 +48,9 @@ def tensors_of(predictor: TextPredictor) -> dict[str, Tensor]:
         tensors["words.score"] = torch.from_numpy(table.scores)
         return tensors
     assert isinstance(predictor, WordPredictor)
-    if not predictor.model.get_parameter(_TABLE).requires_grad:
-        tensors[_TABLE] = tensors[_TABLE].half()  # frozen vectors were rounded to float16: exact, half as big
+    half = tensors[_TABLE].half()
+    if not predictor.model.get_parameter(_TABLE).requires_grad and torch.equal(half.float(), tensors[_TABLE]):
+        tensors[_TABLE] = half  # frozen vectors were rounded to float16, unless a first stage tuned them: half as big
     tensors["words.count"] = torch.from_numpy(predictor.counts)
     tensors["words.known"] = torch.from_numpy(predictor.known.astype(np.uint8))
     return tensors

@@ -141,10 +141,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
     """Say what is wrong with an option before any data is read."""
+    from vmask.encoders import load_encoder_config
     from vmask.plan import make_plan
     from vmask.training.device import find_device
 
-    make_plan(args.model, args.mask, args.preset, **options)
+    plan = make_plan(args.model, args.mask, args.preset, **options)
+    if plan.reads_pieces:
+        load_encoder_config(plan.model_options.encoder)
     find_device(args.device)
 
 

@@ -54,9 +54,11 @@ for text, answer in zip(texts := ["a text", "another text, somewhat longer"], cl
     print(answer["label"], f"{answer['score']:.4f}", text, sep="\\t")
 ```
 
-Texts are cut after {max_tokens} tokens, as in training; `truncation=True` does it. What the mask learnt is in the rows
-of the embedding matrix: each word's vector is multiplied by how much of the word the classifier sees. To see these
-words and to explain predictions, load the model folder that this was exported from with vmask.
+Texts are cut after {max_tokens} tokens, as in training; `truncation=True` does it.
+"""
+FOLDED = """
+What the mask learnt is in the rows of the embedding matrix: each word has the vector that the classifier sees of it. To
+rank the words and to explain predictions, load the model folder that this was exported from with vmask.
 """
 ENCODER_ONNX = """\
 ## Run it
@@ -101,12 +103,12 @@ def encoder_onnx_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
     return _card(classifier, "ONNX", notes, ENCODER_ONNX)
 
 
-def hf_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
+def hf_card(classifier: TextClassifier, notes: Sequence[str], masked: bool) -> str:
     """The same for a Hugging Face folder, with the head that the hub reads."""
     head = (
         "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags: [vmask, interpretability]\n---\n\n"
     )
-    use = HF.replace("{max_tokens}", str(classifier.data_["max_tokens"]))
+    use = HF.replace("{max_tokens}", str(classifier.data_["max_tokens"])) + (FOLDED if masked else "")
     return head + _card(classifier, "a Hugging Face checkpoint", notes, use)
 
 

@@ -15,7 +15,16 @@ from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import encoder_onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
-from vmask.export.hf import TOLERANCE, folded_network, on_cpu, sample_texts, unfoldable
+from vmask.export.hf import (
+    TOLERANCE,
+    does_nothing,
+    folded_network,
+    nothing_to_fold,
+    on_cpu,
+    sample_texts,
+    seam_table,
+    unfoldable,
+)
 from vmask.export.onnx import MODEL, check_installed, export_module, onnx_session
 from vmask.files import sha256, to_json
 from vmask.masks.contract import Embedded, WordMask
@@ -40,6 +49,9 @@ class PieceGraph(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.mask = mask
+        vectors, weight = seam_table(encoder), encoder.network.get_input_embeddings().weight
+        self.table: Tensor | None
+        self.register_buffer("table", None if torch.equal(vectors, weight) else vectors)  # once in the file is enough
         self.eval()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -56,7 +68,8 @@ class PieceGraph(nn.Module):
             words = self.encoder.words(ids)
             if self.encoder.options.placement == "word":
                 # The whole table, not the words of the batch: one score a word, whatever its company.
-                x = Embedded(self.encoder.network.get_input_embeddings().weight, ids, words)
+                table = self.encoder.network.get_input_embeddings().weight if self.table is None else self.table
+                x = Embedded(table, ids, words)
             else:
                 index = torch.arange(ids.shape[0] * ids.shape[1], device=ids.device).view(ids.shape)
                 x = Embedded(vectors.flatten(0, 1), index, words)
@@ -85,7 +98,8 @@ def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
         folded_network(model, name)
     ids = torch.full((2, 7), int(model.encoder.is_word.nonzero()[-1]))
     graph = PieceGraph(model.encoder, model.mask if kept else None)
-    export_module(graph, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, folder / MODEL)
+    way_out = "" if kept else " Use --format hf, which needs no graph."
+    export_module(graph, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, folder / MODEL, "tokens", way_out)
     _save_tokenizer(predictor, folder)
     difference = float(np.abs(run_encoder_onnx(folder, texts) - expected).max())
     if not difference <= TOLERANCE:  # NaN too
@@ -94,8 +108,8 @@ def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
             "Install the versions of onnx, onnxscript and onnxruntime in vmask's constraints.txt, and try again."
         )
     note = f"mask kept in the graph: {kept[0].lower()}{kept[1:]}" if kept else "mask folded into the word vectors"
-    if not model.mask.ranks:
-        note = f"no mask to fold: {name} leaves the word vectors as they are"
+    if does_nothing(model):
+        note = nothing_to_fold(name)
     (folder / CARD).write_text(encoder_onnx_card(classifier, (note,)), encoding="utf-8")
     files = sorted(file.name for file in folder.iterdir())
     config = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from vmask import __version__
 from vmask.data.pieces import PieceTokenizer
@@ -20,6 +21,7 @@ from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.folding import fold
 from vmask.files import to_json
+from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
 from vmask.models.transformer import Transformer
 from vmask.piece_predictor import PiecePredictor
@@ -43,7 +45,8 @@ def write_hf(classifier: TextClassifier, folder: Path) -> Written:
     predictor = on_cpu(classifier)
     texts = sample_texts(predictor)
     expected = predictor.predict_docs(predictor.prepare(texts))
-    network = folded_network(predictor.model, classifier.plan_.mask)
+    name = classifier.plan_.mask
+    network = folded_network(predictor.model, name)
     labels = [str(label) for label in predictor.labels]
     network.config.id2label = dict(enumerate(labels))
     network.config.label2id = {label: number for number, label in enumerate(labels)}
@@ -59,13 +62,12 @@ def write_hf(classifier: TextClassifier, folder: Path) -> Written:
             f"The folder gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
             "Try the version of transformers in vmask's constraints.txt."
         )
-    note = f"mask {classifier.plan_.mask} folded into the embedding matrix"
-    if not classifier._predictor().model.mask.ranks:
-        note = f"no mask to fold: {classifier.plan_.mask} leaves the word vectors as they are"
-    (folder / CARD).write_text(hf_card(classifier, (note,)), encoding="utf-8")
+    masked = not does_nothing(predictor.model)
+    note = f"mask {name} folded into the embedding matrix" if masked else nothing_to_fold(name)
+    (folder / CARD).write_text(hf_card(classifier, (note,), masked), encoding="utf-8")
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     files = sorted({*(file.name for file in folder.iterdir()), CONFIG})
-    config["vmask"] = {"version": __version__, "export": "hf", "mask": classifier.plan_.mask, "files": files}
+    config["vmask"] = {"version": __version__, "export": "hf", "mask": name, "files": files}
     (folder / CONFIG).write_text(to_json(config), encoding="utf-8")
     return Written(True, difference, (note,))
 
@@ -96,32 +98,52 @@ def folded_network(model: MaskedClassifier, name: str) -> Any:
             f"{reason}, so it cannot be folded into an ordinary checkpoint. Use --format onnx, which keeps the mask in "
             "the graph."
         )
-    table = encoder.network.get_input_embeddings().weight
-    ids = torch.arange(len(table))
-    if not torch.equal(encoder.vectors(ids), table):
-        raise ExportError(
-            f"{type(encoder.network).__name__} changes its vectors as it looks them up, so nothing can be folded into "
-            "them. Use --format onnx."
-        )
-    table.copy_(fold(mask, table.clone(), encoder.words(ids)))
+    if not does_nothing(model):
+        table = encoder.network.get_input_embeddings().weight
+        table.copy_(fold(mask, table.clone(), encoder.words(torch.arange(len(table)))))
     return encoder.network
 
 
 def unfoldable(model: MaskedClassifier, name: str) -> str:
     """Why the mask cannot be folded, or nothing where it can."""
-    if not model.mask.ranks:
-        return ""  # nothing is masked at inference
-    if getattr(model.encoder.options, "placement", "word") == "block":
+    encoder = model.encoder
+    assert isinstance(encoder, Transformer)
+    if does_nothing(model):
+        return ""
+    if encoder.options.placement == "block":
         return "The mask acts behind the embedding block (placement=block), where a word differs from place to place"
     if not model.mask.word_level():
         return f"What {name} does to a word depends on the other words of its text"
+    if not torch.equal(seam_table(encoder), encoder.network.get_input_embeddings().weight):
+        return f"The mask acts on vectors that {type(encoder.network).__name__} changes as it looks them up"
     return ""
+
+
+def seam_table(encoder: Transformer) -> Tensor:
+    """(V, D) the vectors of all ids as the encoder looks them up: not always as its matrix has them."""
+    with torch.no_grad():
+        return encoder.vectors(torch.arange(len(encoder.is_word)))
+
+
+@torch.no_grad()
+def does_nothing(model: MaskedClassifier) -> bool:
+    """Whether the mask leaves every word as it is at inference. A mask that ranks no words may well do something."""
+    place = torch.zeros(1, 1, dtype=torch.long)
+    masked: Masked = model.mask(Embedded(torch.zeros(1, model.mask.dim), place, place == 0))
+    return masked.untouched
+
+
+def nothing_to_fold(name: str) -> str:
+    """What to say of a mask that does nothing."""
+    return f"no mask to fold: {name} leaves the word vectors as they are"
 
 
 def save_tokenizer(tokenizer: PieceTokenizer, folder: Path) -> None:
     """Write the tokenizer so that every version of transformers reads it as it is, with the length limit."""
     tokenizer.save(folder / TOKENIZER)
     special = {name: token for name, token in tokenizer.settings.items() if name.endswith("_token")}
+    if tokenizer.pad in tokenizer.special:  # some pad with another special token; `pipeline` batches only with a name
+        special.setdefault("pad_token", tokenizer.backend.id_to_token(tokenizer.pad))
     settings = {
         **special,
         "tokenizer_class": "PreTrainedTokenizerFast",
@@ -137,9 +159,11 @@ def save_tokenizer(tokenizer: PieceTokenizer, folder: Path) -> None:
 def sample_texts(predictor: PiecePredictor) -> list[str]:
     """Texts to try a model on: with no, one, a few and too many words, special tokens and strange characters."""
     words = predictor.table.words[:200] or ["text"]
-    joined = [" ".join((words * 3)[at : at + size]) for at, size in ((0, 1), (1, 3), (4, 8), (12, 30))]
-    odd = ["", "naïve 東京 😀 e\u0301", *(f"a {token} b" for token in predictor.tokenizer.settings.values() if token)]
-    return [*joined, *map(str, odd), " ".join(words * 5)]
+    limit = predictor.tokenizer.max_tokens
+    many = words * (limit // len(words) + 2)
+    joined = [" ".join(many[at : at + size]) for at, size in ((0, 1), (1, 3), (4, 8), (12, 30))]
+    odd = ["", "naïve 東京 😀 e\u0301", *(f"a {token} b" for token in predictor.tokenizer.settings.values())]
+    return [*joined, *odd, " ".join(many[: limit + 5])]
 
 
 @torch.no_grad()

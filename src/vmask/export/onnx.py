@@ -75,7 +75,9 @@ def check_installed() -> None:
         raise MissingExtra("Export to ONNX", "onnx")
 
 
-def export_module(module: nn.Module, inputs: dict[str, torch.Tensor], path: Path) -> None:
+def export_module(
+    module: nn.Module, inputs: dict[str, torch.Tensor], path: Path, length: str = "words", way_out: str = ""
+) -> None:
     """Write a module from ids (B, T) to `probabilities` (B, C) as ONNX, for any number of texts of any length.
 
     Args:
@@ -83,11 +85,13 @@ def export_module(module: nn.Module, inputs: dict[str, torch.Tensor], path: Path
         inputs: (B, T) examples by name, in the order of the module's arguments; more than one text and one word, else
             the exporter takes these numbers for fixed.
         path: the file; weights above 2 GB, more than one holds, go to a second file beside it.
+        length: what the graph calls T.
+        way_out: what the message of a failure ends with.
 
     Raises:
         ExportError: where the exporter fails, as it may for a mask or a model that is not of this package.
     """
-    batch, words = torch.export.Dim("batch"), torch.export.Dim("words")
+    sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim(length)}
     try:
         with _quiet(), torch.no_grad():
             program = torch.onnx.export(
@@ -98,7 +102,7 @@ def export_module(module: nn.Module, inputs: dict[str, torch.Tensor], path: Path
                 opset_version=OPSET,
                 input_names=list(inputs),
                 output_names=["probabilities"],
-                dynamic_shapes=tuple({0: batch, 1: words} for _ in inputs),
+                dynamic_shapes=(sizes,) * len(inputs),
                 custom_translation_table=_translations(),
             )
             assert program is not None
@@ -117,7 +121,7 @@ def export_module(module: nn.Module, inputs: dict[str, torch.Tensor], path: Path
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise ExportError(
             f"The model cannot be put into an ONNX graph: {reason:.300}. Models and masks of other packages must be "
-            "made of operations that torch.onnx.export knows."
+            f"made of operations that torch.onnx.export knows.{way_out}"
         ) from error
 
 

@@ -107,7 +107,12 @@ class Transformer(Encoder):
         """(B, C) logits of the texts, with `edit` applied at the seam."""
         if edit is None:
             return self.run(batch.ids, batch.attend)
-        return self.run(batch.ids, batch.attend, lambda x: edit(self._embedded(batch, x)).apply(x))
+
+        def at_seam(x: Tensor) -> Tensor:
+            with torch.autocast(x.device.type, enabled=False):  # a mask is small: in float32, whatever the rest is in
+                return edit(self._embedded(batch, x.float())).apply(x.float()).to(x.dtype)
+
+        return self.run(batch.ids, batch.attend, at_seam)
 
     def run(self, ids: Tensor, attend: Tensor, at_seam: Callable[[Tensor], Tensor] | None = None) -> Tensor:
         """(B, C) logits of ids (B, T) where `attend` (B, T).

@@ -218,7 +218,7 @@ class _Run:
             batch = self.examples.batch(part, self.pad_length).to(self.accelerator.device)
             output = self.wrapped(batch)
             assert batch.labels is not None
-            error = functional.cross_entropy(output.logits, batch.labels, self.class_weight)
+            error = functional.cross_entropy(output.logits.float(), batch.labels, self.class_weight)
             penalty = output.masked.penalty * (len(part) / len(rows))
             loss = error * (self._weight(part) / total) + beta * penalty
             self.accelerator.backward(loss)

@@ -74,8 +74,8 @@ class TrainingBar(Silence):
         )
 
     def start(self, steps: int, done: int) -> None:
-        """Set the length of the bar."""
-        self.bar.update(self.task, total=steps, completed=done)
+        """Set the length of the bar, which may have been full of an earlier stage."""
+        self.bar.reset(self.task, total=steps, completed=done)
 
     def step(self, loss: float) -> None:
         """Move the bar on."""
