@@ -37,6 +37,8 @@ def model_card(classifier: TextClassifier) -> str:
         f"| best epoch | {classifier.best_epoch_} of {len(classifier.history_)}, by dev {plan.train.select} |",
         f"| dev accuracy | {best['dev_accuracy']:.4f} |",
     ]
+    if plan.train.stages == 2:
+        lines.append("| stages | trained without a mask first, then with it and with frozen word vectors |")
     if "test_accuracy" in about:
         lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
     lines += [f"| seed | {plan.train.seed} |", ""]
