@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench readme clean
+.PHONY: help install demo test test-all check format lint types bench bench-encoders readme clean
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 install: $(STAMP) ## Make .venv and install vmask with its tools
 
@@ -40,6 +40,10 @@ types: $(STAMP) ## Check the types
 
 bench: $(STAMP) ## Measure training speed as ratios (DATA=folder with trec and sst2)
 	$(BIN)/python benchmarks/bench_training.py $(if $(DATA),--data-dir $(DATA))
+
+bench-encoders: $(STAMP) ## Measure what VMASK costs an encoder (DATA as above; ENCODER, BASE and VMASK folders)
+	$(BIN)/python benchmarks/bench_encoders.py $(if $(DATA),--data-dir $(DATA)) $(if $(ENCODER),--encoder $(ENCODER)) \
+		$(if $(BASE),--base $(BASE)) $(if $(VMASK),--vmask $(VMASK))
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run

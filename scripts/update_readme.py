@@ -114,6 +114,13 @@ def placements() -> str:
     return placements()
 
 
+def cost() -> str:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    from bench_encoders import table
+
+    return table()
+
+
 def distil() -> str:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from accuracy import beside
@@ -142,6 +149,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "gains": gains,
     "encoders": encoders,
     "placements": placements,
+    "cost": cost,
     "distil": distil,
     "speed": speed,
 }

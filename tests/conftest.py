@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import socket
+import warnings
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("no clock", deadline=None)  # machines are noisy: no test asserts seconds
-settings.load_profile("no clock")
-
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers and their subprocesses share the cores
 
+from tiny_encoders import save_encoder
 from toy import toy_texts, write_csv
 from vmask import TextClassifier
+from vmask.errors import VmaskWarning
+
+settings.register_profile("no clock", deadline=None)  # machines are noisy: no test asserts seconds
+settings.load_profile("no clock")
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,6 +65,33 @@ def fitted(toy):
 def model_folder(fitted, tmp_path_factory):
     """The same as a model folder. Do not write to it."""
     return fitted.save(tmp_path_factory.mktemp("models") / "cnn")
+
+
+@pytest.fixture(scope="session")
+def encoder_folder(tmp_path_factory):
+    """The folder of a tiny pretrained encoder, by its family. Do not write to it."""
+
+    @functools.cache
+    def make(family="bert", **more):
+        return save_encoder(family, tmp_path_factory.mktemp("encoders") / family, **more)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def fitted_encoder(encoder_folder, toy):
+    """A trained tiny encoder, by its family, mask and further options."""
+
+    @functools.cache
+    def make(family="bert", mask="vmask", **options):
+        texts, labels = toy
+        chosen = {"epochs": 1, "batch_size": 20, "learning_rate": 1e-3, "device": "cpu", **options}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VmaskWarning)  # so short a training may leave masks alike
+            classifier = TextClassifier(str(encoder_folder(family)), mask, **chosen)
+            return classifier.fit(texts[:60], labels[:60], dev=(texts[60:80], labels[60:80]))
+
+    return make
 
 
 @pytest.fixture

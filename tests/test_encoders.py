@@ -84,6 +84,7 @@ def test_a_name_tells_no_path(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert public_name(".") == "tiny"
     assert (public_name("minilm"), public_name("org/name")) == ("minilm", "org/name")
+    assert {public_name(f"{start}no/longer/there") for start in ("/", "./", "../", "~/")} == {"there"}
 
 
 def test_loading(folder):

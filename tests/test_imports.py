@@ -14,8 +14,8 @@ ORDER = [
     {"registry", "config", "files"},
     {"embeddings", "encoders", "distil", "data", "masks"},
     {"models"},
-    {"metrics", "explain", "report", "predictor", "training"},
-    {"plan", "fitting", "model_card", "persistence", "classifier"},
+    {"metrics", "explain", "report", "predictor", "piece_predictor", "training"},
+    {"plan", "fitting", "model_card", "stored", "persistence", "classifier"},
     {"demo", "export"},
     {"cli", "__main__"},
 ]

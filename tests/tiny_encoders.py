@@ -1,4 +1,4 @@
-"""Tiny encoders with random weights, of every family that we promise, with tokenizers trained on toy texts."""
+"""Tiny encoders with random weights, of every family that we promise, with tokenizers made from toy texts."""
 
 from __future__ import annotations
 
@@ -39,12 +39,15 @@ def tokenizer(kind):
     from transformers import PreTrainedTokenizerFast
 
     texts = [*toy_texts(200)[0], "Don't go! (It's 42° outside.)", "naïve café, 東京 😀"]
+    # Two are written rather than trained: the trainers of the library give other ids each time.
+    letters = sorted({char for text in texts for char in text.lower() if char != " "})
+    words = sorted({word for text in texts for word in text.split() if word.isalpha() and 1 < len(word) < 7})
     if kind == "wordpiece":
         special = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-        backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        pieces = [*special.values(), *letters, *(f"##{letter}" for letter in letters), *words]
+        backend = Tokenizer(models.WordPiece({piece: id for id, piece in enumerate(pieces)}, unk_token="[UNK]"))
         backend.normalizer = normalizers.BertNormalizer(lowercase=True)
         backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordPieceTrainer(vocab_size=140, special_tokens=list(special.values()), show_progress=False)
     else:
         special = {"cls": "<s>", "pad": "<pad>", "sep": "</s>", "unk": "<unk>", "mask": "<mask>"}
         if kind == "bytes":
@@ -57,13 +60,13 @@ def tokenizer(kind):
                 initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
                 show_progress=False,
             )
+            backend.train_from_iterator(texts, trainer)
         else:
-            backend = Tokenizer(models.Unigram())
+            pieces = [*special.values(), "▁", *letters, *(f"▁{word}" for word in words)]
+            scores = [0.0 if piece in special.values() else -1.0 / len(piece) for piece in pieces]
+            backend = Tokenizer(models.Unigram(list(zip(pieces, scores, strict=True)), unk_id=3))
             backend.pre_tokenizer = pre_tokenizers.Metaspace()
-            trainer = trainers.UnigramTrainer(
-                vocab_size=160, special_tokens=list(special.values()), unk_token="<unk>", show_progress=False
-            )
-    backend.train_from_iterator(texts, trainer)
+            backend.add_special_tokens(list(special.values()))
     ids = {name: backend.token_to_id(token) for name, token in special.items()}
     pair = [(special["cls"], ids["cls"]), (special["sep"], ids["sep"])]
     if kind == "bytes":
@@ -100,8 +103,8 @@ def network(family, classes=3, **more):
     return made.eval()
 
 
-def save_encoder(family, folder):
+def save_encoder(family, folder, **more):
     """A folder as `save_pretrained` writes it, without a classification head of use."""
-    network(family, classes=2).save_pretrained(folder)
+    network(family, classes=2, **more).save_pretrained(folder)
     tokenizer(FAMILIES[family][0]).save_pretrained(folder)
     return folder

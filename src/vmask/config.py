@@ -74,7 +74,7 @@ class TrainConfig:
     weight_decay: float = option(0.0, "L2 penalty in the gradient (the `l2` method); decoupled with adamw")
     accumulate: int = option(1, "compute every step's batch in this many parts, to save memory")
     precision: Literal["auto", "no", "bf16", "fp16"] = option(
-        "no", "mixed precision; `auto`: bf16 or fp16 on a GPU that has it, none on a CPU"
+        "no", "mixed precision of an encoder; `auto`: bf16 or fp16 on a GPU that has it, none on a CPU"
     )
     clip: float = option(5.0, "largest norm of the gradient")
     clip_scope: Literal["all", "head"] = option("all", "what is clipped; `head`: the last layer alone, as released")

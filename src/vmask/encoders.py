@@ -83,7 +83,9 @@ def locate_encoder(name: str) -> str:
 def public_name(name: str) -> str:
     """The name that a model card tells: where on a disk a folder lay is nobody's business."""
     path = Path(name).expanduser()
-    return path.resolve().name if name not in ENCODERS and path.is_dir() else name
+    if name not in ENCODERS and path.is_dir():
+        return path.resolve().name
+    return path.name if name.startswith((".", "/", "~")) or path.is_absolute() else name  # it may be gone by now
 
 
 def load_pretrained(kind: str, name: str, **options: Any) -> Any:

@@ -148,14 +148,16 @@ def read_config(path: Path) -> dict[str, Any]:
     return dict(config)
 
 
-def _refuse_others(path: Path, config: dict[str, Any]) -> None:
+def _refuse_others(path: Path, config: Any) -> None:
     """Say what a folder is that has a `config.json` and is no model folder."""
-    if "format" not in config and "export" in (config.get("vmask") or {}):
+    if not isinstance(config, dict) or "format" in config:
+        return
+    if "export" in (config.get("vmask") or {}):
         raise ModelFolderError(
             f"{path} is an export, for programs without vmask: its README.md says how to run it. Give the model folder "
             "that it was exported from."
         )
-    if "format" not in config and "model_type" in config:
+    if "model_type" in config:
         raise ModelFolderError(f"{path} is an encoder, not a trained model. Train it: vmask train DATA --model {path}")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from vmask.config import DataConfig, TrainConfig, make, to_dict
-from vmask.encoders import is_encoder_name, public_name
+from vmask.encoders import ENCODERS, is_encoder_name, public_name
 from vmask.errors import ConfigError, UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
@@ -128,6 +128,8 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
     if model == TRANSFORMER and (useless := [name for name in _OF_WORDS if name in data]):
         raise ConfigError(f"{useless[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
+    if model != TRANSFORMER and values["train"].get("precision", "no") != "no":
+        raise ConfigError(f"precision is for encoders; a {model} is small and computes in float32. Leave it out.")
     return Plan(
         model=model,
         mask=mask,
@@ -144,10 +146,11 @@ def resolve_model(name: str) -> tuple[str, dict[str, Any]]:
     Raises:
         UnknownName: with the nearest known name.
     """
-    if name not in MODELS.names() and is_encoder_name(name):
+    if name in MODELS.names():
+        return name, {}
+    if is_encoder_name(name):
         return TRANSFORMER, {"encoder": name}
-    MODELS.get(name)
-    return name, {}
+    raise UnknownName("model", name, [*MODELS.names(), *ENCODERS])
 
 
 def _fields(cls: type) -> list[str]:

@@ -7,14 +7,14 @@ import re
 
 import pytest
 
+from registered import WORD_MODELS
 from vmask.cli import main
 from vmask.masks import MASKS
-from vmask.models import MODELS
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("model", MODELS.names())
+@pytest.mark.parametrize("model", WORD_MODELS)
 @pytest.mark.parametrize("mask", MASKS.names())
 def test_every_mask_trains_every_model_on_trec(model, mask, shared, tmp_path, capsys):
     vectors = f"{shared}/embeddings/glove100.npy"

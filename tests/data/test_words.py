@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vmask.data.words import count_words, make_tokenizer, whole_characters
+from vmask.data.words import count_words, make_tokenizer, whole_characters, whole_words
 from vmask.errors import UnknownName
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -98,6 +98,42 @@ def test_unknown_cleaning_names_the_near_one():
 def test_lone_surrogates_keep_their_place():
     assert whole_characters(["ok", "x\ud83dy"]) == ["ok", "x\ufffdy"]
     assert count_words(["x \ud83d y"], "gentle") == Counter({"x": 1, "\ufffd": 1, "y": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't go, it's o'clock!", ["Don't", "go", ",", "it's", "o'clock", "!"]),
+        ("Isn\u2019t y\u2019all\u2019re", ["Isn\u2019t", "y\u2019all\u2019re"]),
+        ("it 's do n't I \u2019ve", ["it", "'s", "do", "n't", "I", "\u2019ve"]),  # tokenised beforehand
+        ("-lrb- 'quoted' dogs' 'tis", ["-", "lrb", "-", "'", "quoted", "'", "dogs", "'", "'", "tis"]),
+        ("well-made 3.5% <br/>", ["well", "-", "made", "3", ".", "5", "%", "<", "br", "/", ">"]),
+        ("a[SEP]b</s>", ["a", "[", "SEP", "]", "b", "<", "/", "s", ">"]),
+        ("👍🏽👩‍💻❤️ 🇩🇪🇫🇷", ["👍🏽", "👩‍💻", "❤️", "🇩🇪", "🇫🇷"]),
+        ("cafe\u0301 \u0301x e\u0301\u0302", ["cafe\u0301", "\u0301x", "e\u0301\u0302"]),
+        ("日本語とカナ한국어", ["日", "本", "語", "と", "カ", "ナ", "한국어"]),
+        ("हिन्दी می‌خواهم", ["हिन्दी", "می‌خواهم"]),
+        ("nospaceshere", ["nospaceshere"]),
+        ("x\ud83dy", ["x", "\ud83d", "y"]),
+        (" \n a\u2028b\u0085c\x1cd\u00a0e\t", ["a", "b", "c", "d", "e"]),
+        ("", []),
+    ],
+)
+def test_whole_words_by_example(text, expected):
+    (spans,) = whole_words([text])
+    assert [text[start:end] for start, end in spans] == expected
+
+
+STRANGE = "aé'\u2019\u0301\u200d\u200c\ufe0f \n\u00a0\u2028\x1f東カ한👍\U0001f3fd🇩🇪-[<\ud83d\udc4d"
+
+
+@given(st.lists(st.text(st.sampled_from(STRANGE)) | st.text(st.characters(), max_size=30), max_size=3))
+@settings(max_examples=200)
+def test_every_character_that_is_no_space_is_in_exactly_one_whole_word(texts):
+    for text, spans in zip(texts, whole_words(texts), strict=True):
+        covered = [place for start, end in spans for place in range(start, end)]
+        assert covered == [place for place, char in enumerate(text) if not char.isspace()]
+        assert all(start < end for start, end in spans)
 
 
 @needs_shared

@@ -54,6 +54,38 @@ def test_the_words_of_a_doc_are_cut_from_its_text():
     assert Doc(TEXT, ((0, 4), (11, 15)), np.array([2, 3], np.int32)).words == ("Good", "film")
 
 
+def test_hiding_a_word_of_a_word_model_takes_its_id():
+    doc = Doc(TEXT, ((0, 4), (4, 5), (6, 10)), np.array([7, 8, 7], np.int32))
+    assert doc.kept_ids(np.array([True, False, True])).tolist() == [7, 7]
+    assert doc.kept_ids(np.zeros(3, bool)).tolist() == []
+
+
+def test_hiding_a_word_takes_all_its_pieces_and_leaves_special_tokens():
+    # [CLS] go ##od film [SEP], and a last piece that two words share
+    owners = np.array([[1, 0], [2, 0], [3, 1], [4, 2], [5, 2], [5, 3]], np.int32)
+    doc = Doc("Good film x y", ((0, 4), (5, 9), (10, 11), (12, 13)), np.array([2, 11, 12, 13, 14, 15, 3]), 0, owners)
+    before = doc.ids.copy()
+
+    def kept(*hidden):
+        return doc.kept_ids(np.array([word not in hidden for word in range(4)])).tolist()
+
+    assert kept() == [2, 11, 12, 13, 14, 15, 3]
+    assert kept(0) == [2, 13, 14, 15, 3]
+    assert kept(1) == [2, 11, 12, 14, 15, 3]
+    assert kept(3) == [2, 11, 12, 13, 14, 3]  # the shared piece goes with either of its words
+    assert kept(2) == [2, 11, 12, 13, 3]
+    assert kept(2, 3) == [2, 11, 12, 13, 3]
+    assert kept(0, 1, 2, 3) == [2, 3]
+    assert (doc.ids == before).all()
+
+
+def test_a_word_without_pieces_can_be_hidden():
+    doc = Doc("\x07 film", ((0, 1), (2, 6)), np.array([2, 11, 3]), 0, np.array([[1, 1]], np.int32))
+    assert doc.kept_ids(np.array([False, True])).tolist() == [2, 11, 3]
+    empty = Doc("", (), np.array([2, 3]), 0, np.zeros((0, 2), np.int32))
+    assert empty.kept_ids(np.zeros(0, bool)).tolist() == [2, 3]
+
+
 # Every method ---------------------------------------------------------------------------------------------
 
 TEXTS = ["a lovely film", "", "qwertz", "Grüße, an awful film 👍🏽", "a lovely film"]

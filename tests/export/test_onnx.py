@@ -32,6 +32,7 @@ TEXTS = [
     " ".join(["the plot is charming and the cast tries hard , boring"] * 20),
     "the second half",
 ]
+IDS = {"ids": torch.ones(2, 7, dtype=torch.long)}
 CASES = {
     "cnn": {},
     "lstm": {"model": "lstm"},
@@ -206,7 +207,7 @@ def test_what_the_exporter_does_not_know_is_one_clear_error(tmp_path, capfd):
             return torch.from_numpy(np.asarray(ids.tolist(), dtype=np.float32))
 
     with pytest.raises(ExportError, match=r"cannot be put into an ONNX graph: .*other packages") as caught:
-        export_module(Odd(), torch.ones(2, 7, dtype=torch.long), tmp_path / "model.onnx")
+        export_module(Odd(), IDS, tmp_path / "model.onnx")
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
 
@@ -217,7 +218,7 @@ def test_packages_too_old_for_torch_are_said_with_the_command(tmp_path, monkeypa
 
     monkeypatch.setattr(torch.onnx, "export", refuse)
     with pytest.raises(ExportError, match=r"'onnxscript.newer'\. Run: pip install --upgrade onnx onnxscript"):
-        export_module(nn.Identity(), torch.ones(2, 7, dtype=torch.long), tmp_path / "model.onnx")
+        export_module(nn.Identity(), IDS, tmp_path / "model.onnx")
 
 
 def test_a_graph_for_one_length_alone_is_refused(tmp_path):
@@ -226,7 +227,7 @@ def test_a_graph_for_one_length_alone_is_refused(tmp_path):
             return sum(ids[:, step] for step in range(ids.shape[1]))
 
     with pytest.raises(ExportError, match="takes the number of texts or words of an example for a constant"):
-        export_module(Fixed(), torch.ones(2, 7, dtype=torch.long), tmp_path / "model.onnx")
+        export_module(Fixed(), IDS, tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,4 +1,4 @@
-"""The contract that every registered model keeps, under every mask."""
+"""The contract that every registered model of words keeps, under every mask."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+from registered import WORD_MODELS
 from vmask.data.batches import collate
 from vmask.masks import MASKS
 from vmask.masks.contract import Masked
-from vmask.models import MODELS
 from vmask.plan import make_plan
 
 TEXTS = [[3, 4, 5, 6, 7, 8, 9], [5, 4], [6], [7, 3, 3, 3]]
 VOCABULARY, DIM, CLASSES = 12, 6, 3
 
 
-@pytest.fixture(params=MODELS.names())
+@pytest.fixture(params=WORD_MODELS)
 def name(request):
     return request.param
 

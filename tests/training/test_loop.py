@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
+from registered import WORD_MODELS
 from toy import toy_texts
 from vmask import TextClassifier
 from vmask.config import make
 from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
 from vmask.fitting import prepare_data, train_plan
 from vmask.masks import MASKS
-from vmask.models import MODELS
 from vmask.training.loop import _warn_of_collapse, best_epoch
 from vmask.training.progress import Silence, TrainingBar
 
@@ -30,7 +30,7 @@ def equal(one, two):
     return all(torch.equal(one[name], two[name]) for name in one)
 
 
-@pytest.mark.parametrize("model", MODELS.names())
+@pytest.mark.parametrize("model", WORD_MODELS)
 @pytest.mark.parametrize("mask", MASKS.names())
 def test_every_mask_trains_every_model(model, mask):
     texts, labels = toy_texts(240)
@@ -76,7 +76,7 @@ class StopAfter(Silence):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("model", MODELS.names())
+@pytest.mark.parametrize("model", WORD_MODELS)
 @pytest.mark.parametrize("mask", ["vmask", "iba"])
 def test_a_resumed_training_ends_where_an_unbroken_one_does(model, mask, tmp_path):
     texts, labels = toy_texts(200)

@@ -14,7 +14,7 @@ from typing import Any
 from vmask.cli.main import is_main_process
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, given
 from vmask.config import DataConfig, TrainConfig
-from vmask.encoders import is_encoder_name
+from vmask.encoders import is_encoder_name, public_name
 from vmask.masks import MASKS
 from vmask.models import MODELS
 
@@ -59,7 +59,8 @@ def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
         if part == "model" and name not in registry.names() and is_encoder_name(name):
             name = "transformer"
         asked = any(word.startswith(f"--{part}.") for word in rest)
-        named_with_help = f"--{part}" in words and ("--help" in words or "-h" in words)
+        named = any(word.partition("=")[0] == f"--{part}" for word in words)
+        named_with_help = named and ("--help" in words or "-h" in words)
         if asked or named_with_help:
             add_fields(parser, f"{part} {name}", registry.get(name).Options, f"{part}.", f"{part}__")
         else:
@@ -71,7 +72,7 @@ def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
 
 def _short(model: str) -> str:
     """A model's name as part of a folder's name."""
-    return re.sub(r"[^\w.]+", "-", Path(model).name).strip("-.").lower()
+    return re.sub(r"[^\w.]+", "-", Path(public_name(model)).name).strip("-.").lower()
 
 
 def run(args: argparse.Namespace) -> int:

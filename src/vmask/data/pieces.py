@@ -6,6 +6,7 @@ piece belongs to every word with which it shares a character; markers such as `#
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from vmask.data.words import WHOLE_WORDS, chunks, whole_words
 from vmask.errors import ConfigError, ModelFolderError
-from vmask.files import write_text
+from vmask.files import to_json, write_text
 
 MERGING = f"words: {WHOLE_WORDS}; pieces by character offsets; score of a word: mean over its pieces"
 """How pieces become words, as results record it."""
@@ -102,10 +103,7 @@ class PieceTokenizer:
 
     def to_json(self) -> str:
         """What `tokenizer.json` holds, without the length limit."""
-        self.backend.no_truncation()
-        text: str = self.backend.to_str(pretty=True)
-        self.backend.enable_truncation(self.max_tokens)
-        return text
+        return to_json({**json.loads(self.backend.to_str()), "truncation": None})
 
     def save(self, path: Path) -> None:
         """Write `tokenizer.json`."""

@@ -52,6 +52,7 @@ class PreparedPieces(Prepared):
             ignore_mismatched_sizes=True,
         )
         network.config.pad_token_id = self.tokenizer.pad
+        network.config.name_or_path = public_name(self.name)  # a model folder stores it: no path of this machine
         return Transformer(network, self.tokenizer.special, plan.model_options)
 
     def predictor(self, model: MaskedClassifier, device: torch.device, pad_length: int) -> PiecePredictor:
