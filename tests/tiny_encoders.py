@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from string import ascii_lowercase
 
 import torch
 
@@ -40,7 +41,7 @@ def tokenizer(kind):
 
     texts = [*toy_texts(200)[0], "Don't go! (It's 42° outside.)", "naïve café, 東京 😀"]
     # Two are written rather than trained: the trainers of the library give other ids each time.
-    letters = sorted({char for text in texts for char in text.lower() if char != " "})
+    letters = sorted({*ascii_lowercase, *(char for text in texts for char in text.lower() if char != " ")})
     words = sorted({word for text in texts for word in text.split() if word.isalpha() and 1 < len(word) < 7})
     if kind == "wordpiece":
         special = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
@@ -90,12 +91,12 @@ def config(family, **more):
     return AutoConfig.for_model(family, vocab_size=len(made), **{**sizes, **ids, **more})
 
 
-def network(family, classes=3, **more):
+def network(family, classes=3, seed=3, **more):
     """A tiny classifier with random weights, large enough to make a difference."""
     from transformers import AutoModelForSequenceClassification
 
     with torch.random.fork_rng():
-        torch.manual_seed(3)
+        torch.manual_seed(seed)
         made = AutoModelForSequenceClassification.from_config(config(family, num_labels=classes, **more))
         for parameter in made.parameters():
             if parameter.ndim > 1:

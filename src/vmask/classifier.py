@@ -294,7 +294,7 @@ def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
     """
     if plan.train.init_from is None:
         return None
-    from vmask.fitting.pieces import PreparedPieces
+    from vmask.fitting.pieces import PreparedPieces, fitted_out
     from vmask.models.transformer import Transformer
     from vmask.persistence import load_classifier
     from vmask.piece_predictor import PiecePredictor
@@ -308,4 +308,4 @@ def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
     if list(predictor.labels) != data.labels:
         raise ConfigError(f"{where}, whose labels are others than those of the data. Leave init_from out.")
     assert isinstance(predictor.model.encoder, Transformer)
-    return Transformer(predictor.model.encoder.network, data.tokenizer.special, plan.model_options)
+    return fitted_out(predictor.model.encoder.network, data.tokenizer, plan)

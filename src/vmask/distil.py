@@ -135,7 +135,8 @@ def _pieces(tokenizer: Any, words: Sequence[str]) -> list[list[int]]:
     """
     if not words:
         return []
-    options = {"truncation": True, "max_length": MAX_PIECES, "return_attention_mask": False}
+    most = min(MAX_PIECES, tokenizer.model_max_length)
+    options = {"truncation": True, "max_length": most, "return_attention_mask": False}
     return list(tokenizer([f" {word}" for word in words], **options)["input_ids"])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -43,8 +45,9 @@ def test_every_mask_trains_an_encoder(fit, mask):
 
 
 def test_it_learns(fit):
+    """A random encoder of this size learns the toy task by itself; the draws of a mask would need more texts."""
     texts, labels = toy_texts(200)
-    classifier = fit(texts=texts, labels=labels, epochs=6, learning_rate=3e-3)
+    classifier = fit("base", texts=texts, labels=labels, epochs=15, batch_size=10, learning_rate=3e-3)
     assert classifier.score(*toy_texts(60, seed=9)) > 0.8
 
 
@@ -157,3 +160,17 @@ def test_it_is_an_estimator_of_scikit_learn(encoder_folder):
     assert clone(classifier).get_params() == classifier.get_params()
     assert classifier.plan().model_options.placement == "block"
     assert classifier.plan().model_options.encoder == str(encoder_folder("bert"))
+
+
+def test_an_encoder_that_undoes_a_scaling_is_said(tmp_path, toy):
+    """A LayerNorm right behind the word vectors takes out how large they are."""
+    texts, labels = toy
+    folder = str(save_encoder("modernbert", tmp_path / "modernbert"))
+    with pytest.warns(VmaskWarning, match=r"placement block"):
+        TextClassifier(folder, "word_dropout", epochs=1, stages=1).fit(texts[:40], labels[:40])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TextClassifier(folder, "base", epochs=1).fit(texts[:40], labels[:40])
+        TextClassifier(folder, "word_dropout", epochs=1, stages=1, model__placement="block").fit(
+            texts[:40], labels[:40]
+        )

@@ -165,6 +165,14 @@ def test_a_model_without_such_a_seam_is_refused_by_name():
         Transformer(BartForSequenceClassification(config), [0, 1, 2], TransformerOptions(encoder="tiny"))
 
 
+def test_a_layernorm_right_behind_the_word_vectors_is_noticed(family):
+    assert encoder(family).scale_matters == (family != "modernbert")
+    assert encoder(family, "block").scale_matters
+    if family == "deberta-v2":  # as DeBERTa-v3 is
+        made = network(family, position_biased_input=False)
+        assert not Transformer(made, special(family)[3], TransformerOptions(encoder="tiny")).scale_matters
+
+
 def test_the_last_layer_is_found(family):
     assert encoder(family).head is not None
 

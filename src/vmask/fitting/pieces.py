@@ -19,6 +19,8 @@ from vmask.piece_predictor import PiecePredictor
 from vmask.plan import Plan
 from vmask.training.loop import Examples
 
+UNMASKED = ("base", "l2")
+"""Methods that leave the vectors alone."""
 MAX_TOKENS = 512
 """Length limit where neither the user nor the encoder has a smaller one."""
 
@@ -53,7 +55,7 @@ class PreparedPieces(Prepared):
         )
         network.config.pad_token_id = self.tokenizer.pad
         network.config.name_or_path = public_name(self.name)  # a model folder stores it: no path of this machine
-        return Transformer(network, self.tokenizer.special, plan.model_options)
+        return fitted_out(network, self.tokenizer, plan)
 
     def predictor(self, model: MaskedClassifier, device: torch.device, pad_length: int) -> PiecePredictor:
         """The trained model with the words of the training texts."""
@@ -76,6 +78,17 @@ class PreparedPieces(Prepared):
             "coverage": None,
             "merging": MERGING,
         }
+
+
+def fitted_out(network: Any, tokenizer: PieceTokenizer, plan: Plan) -> Transformer:
+    """A network of transformers with its seam; said where a mask can do little there."""
+    encoder = Transformer(network, tokenizer.special, plan.model_options)
+    if not encoder.scale_matters and plan.mask not in UNMASKED:
+        warn(
+            f"{type(network).__name__} puts a LayerNorm right behind its word vectors, which undoes their scaling: at "
+            "inference the mask will hardly act. Use --model.placement block."
+        )
+    return encoder
 
 
 def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:

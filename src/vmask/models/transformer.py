@@ -24,6 +24,11 @@ _AT_SEAM: ContextVar[tuple[nn.Module, Callable[[Tensor], Tensor]] | None] = Cont
 for good: hooks that are added for a call and taken away again mix up the answers of threads that share a model."""
 
 
+SCALE_MATTERS = 0.005
+"""Halving the vectors must move an answer by this share of what hiding them does. With random weights it is 0.2 and
+more for most encoders, and 0.0001 and less where a LayerNorm follows at once."""
+
+
 @dataclass(frozen=True)
 class TransformerOptions:
     """Options of `transformer`."""
@@ -44,6 +49,10 @@ class Transformer(Encoder):
         network: a `transformers` model for sequence classification.
         special: ids that are never words.
         options: an instance of `TransformerOptions`.
+
+    Attributes:
+        scale_matters: whether it makes a difference how large a vector is at the seam. Where a LayerNorm stands right
+            behind the word vectors, as in ModernBERT, it hardly does: a word can be hidden there, but not be halved.
     """
 
     Options = TransformerOptions
@@ -212,17 +221,19 @@ class Transformer(Encoder):
         was_training = self.training
         self.eval()
         try:
-            plain, edited = self.forward(batch), self.forward(batch, times(0.5))
+            plain, edited, hidden = (self.forward(batch, edit) for edit in (None, times(0.5), times(0.0)))
         except (RuntimeError, ValueError, TypeError, AttributeError, IndexError) as error:
             raise VmaskError(f"{name} cannot read a plain text: {error}. Choose another encoder.") from error
         self.train(was_training)
-        if len(seen) != 1:
+        if len(seen) != 2:
             raise VmaskError(
-                f"{name} looks up its word vectors {len(seen)} times in a text, not once, so a word mask cannot be put "
-                "there. Choose an encoder such as BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT, DeBERTa or ModernBERT."
+                f"{name} looks up its word vectors {len(seen)} times in two texts, not twice, so a word mask cannot be "
+                "put there. Choose an encoder such as BERT, RoBERTa, DistilBERT, ELECTRA, ALBERT or DeBERTa."
             )
-        if torch.equal(plain, edited):
+        if torch.equal(plain, hidden):
             raise VmaskError(f"{name} does not mind a change of its word vectors. Choose another encoder.")
+        moved = (float((other - plain).abs().max()) for other in (edited, hidden))
+        self.scale_matters = next(moved) > SCALE_MATTERS * next(moved)
         return int(seen[0].table.shape[1])
 
 
