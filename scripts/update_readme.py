@@ -10,6 +10,7 @@ those of the files.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import re
@@ -86,46 +87,15 @@ def masks() -> str:
     return "\n".join(["| mask | what it is |", "|---|---|", *rows])
 
 
-def accuracy() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from accuracy import table
+def benchmark(module: str, table: str, *args: str) -> Callable[[], str]:
+    """A table that a benchmark makes of its result files."""
 
-    return table()
+    def make() -> str:
+        if (folder := str(ROOT / "benchmarks")) not in sys.path:
+            sys.path.insert(0, folder)
+        return str(getattr(importlib.import_module(module), table)(*args))
 
-
-def gains() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from accuracy import gains
-
-    return gains()
-
-
-def encoders() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from encoders import table
-
-    return table()
-
-
-def placements() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from encoders import placements
-
-    return placements()
-
-
-def cost() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from bench_encoders import table
-
-    return table()
-
-
-def distil() -> str:
-    sys.path.insert(0, str(ROOT / "benchmarks"))
-    from accuracy import beside
-
-    return beside("distil")
+    return make
 
 
 def speed() -> str:
@@ -145,12 +115,12 @@ def speed() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "masks": masks,
-    "accuracy": accuracy,
-    "gains": gains,
-    "encoders": encoders,
-    "placements": placements,
-    "cost": cost,
-    "distil": distil,
+    "accuracy": benchmark("accuracy", "table"),
+    "gains": benchmark("accuracy", "gains"),
+    "encoders": benchmark("encoders", "table"),
+    "placements": benchmark("encoders", "placements"),
+    "cost": benchmark("bench_encoders", "table"),
+    "distil": benchmark("accuracy", "beside", "distil"),
     "speed": speed,
 }
 RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour, "encoder": encoder}

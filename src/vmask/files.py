@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from vmask.errors import OutputExists
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -20,12 +22,29 @@ def replacing(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp makes private files; a model folder is an ordinary one
+        make_ordinary(temporary)  # mkstemp makes private files; a model folder is an ordinary one
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def make_ordinary(path: Path) -> None:
+    """Give a file or folder that was made for its owner alone the rights of one that the user makes."""
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
+
+
+def is_free(path: Path) -> bool:
+    """Whether a folder can be filled: it is not there yet, or is empty.
+
+    Raises:
+        OutputExists: where nothing can be written there.
+    """
+    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise OutputExists(f"{there} is no folder that can be written to. Choose another.")
+    return there != path or not any(path.iterdir())
 
 
 def to_json(value: Any) -> str:

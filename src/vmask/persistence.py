@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from safetensors.torch import save_file
 
 from vmask import __version__
 from vmask.errors import ModelFolderError, OutputExists, VmaskError
-from vmask.files import replacing, sha256, to_json
+from vmask.files import is_free, replacing, sha256, to_json
 from vmask.model_card import model_card
 from vmask.plan import Plan
 from vmask.stored import facts_of, lacking, read_predictor, save_tokenizer, tensors_of
@@ -40,10 +39,7 @@ def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> Non
     Raises:
         OutputExists: with the ways out.
     """
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise OutputExists(f"{there} is no folder that can be written to. Choose another with --out.")
-    if there != path or not any(path.iterdir()):
+    if is_free(path):
         return
     unfinished, finished = (path / CHECKPOINT).is_dir(), (path / CONFIG).exists()
     if not unfinished and not finished:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
 
 FENCE = "```python"
-ONNX = """\
+_LOAD = """\
 ## Run it
 
 vmask is not needed: `pip install onnxruntime tokenizers numpy`, then in this folder
@@ -29,6 +29,10 @@ labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["label
 tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
 session = onnxruntime.InferenceSession(folder / "model.onnx")
 
+"""
+ONNX = (
+    _LOAD
+    + """\
 texts = ["a text", "another text, somewhat longer"]
 ids = np.array([encoding.ids for encoding in tokenizer.encode_batch(texts)], dtype=np.int64)
 (probabilities,) = session.run(None, {"ids": ids})
@@ -40,6 +44,7 @@ for text, row in zip(texts, probabilities):
 (texts, labels), in the order of `labels` in `config.json`. `tokenizer.json` cuts texts into words, numbers them, drops
 what is past the length limit and pads. Give at least one text; an empty string is one.
 """
+)
 
 HF = """\
 ## Run it
@@ -60,24 +65,9 @@ FOLDED = """
 What the mask learnt is in the rows of the embedding matrix: each word has the vector that the classifier sees of it. To
 rank the words and to explain predictions, load the model folder that this was exported from with vmask.
 """
-ENCODER_ONNX = """\
-## Run it
-
-vmask is not needed: `pip install onnxruntime tokenizers numpy`, then in this folder
-
-```python
-import json
-from pathlib import Path
-
-import numpy as np
-import onnxruntime
-from tokenizers import Tokenizer
-
-folder = Path(".")  # where this file is
-labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["labels"]
-tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-session = onnxruntime.InferenceSession(folder / "model.onnx")
-
+ENCODER_ONNX = (
+    _LOAD
+    + """\
 texts = ["a text", "another text, somewhat longer"]
 encodings = tokenizer.encode_batch(texts)
 inputs = {
@@ -91,6 +81,7 @@ for text, row in zip(texts, probabilities):
 
 `tokenizer.json` adds the special tokens, cuts long texts and pads a batch.
 """
+)
 
 
 def onnx_card(classifier: TextClassifier, notes: Sequence[str]) -> str:

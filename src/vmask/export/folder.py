@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from vmask.errors import ExportError, OutputExists, VmaskError
+from vmask.files import is_free, make_ordinary
 
 CONFIG, CARD, TOKENIZER = "config.json", "README.md", "tokenizer.json"
 
@@ -21,10 +21,7 @@ def check_target(path: Path, overwrite: bool = False) -> None:
     Raises:
         OutputExists: with the ways out.
     """
-    there = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise OutputExists(f"{there} is no folder that can be written to. Choose another.")
-    if there != path or not any(path.iterdir()):
+    if is_free(path):
         return
     if exported_files(path) is None:
         raise OutputExists(f"{path} exists and is no export, so it is not replaced. Choose another folder.")
@@ -62,9 +59,7 @@ def filling(path: Path) -> Iterator[Path]:
         try:
             yield folder
             if new:
-                umask = os.umask(0)
-                os.umask(umask)
-                folder.chmod(0o777 & ~umask)  # mkdtemp makes private folders
+                make_ordinary(folder)  # mkdtemp makes private folders
                 folder.rename(path)
             else:
                 _move(folder, path)

@@ -20,7 +20,7 @@ from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.folding import fold
-from vmask.files import to_json
+from vmask.files import make_ordinary, to_json
 from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
 from vmask.models.transformer import Transformer
@@ -54,7 +54,7 @@ def write_hf(classifier: TextClassifier, folder: Path) -> Written:
     with quiet():
         network.save_pretrained(folder)
     for file in folder.iterdir():
-        file.chmod(0o644)  # transformers makes weights that only their owner may read
+        make_ordinary(file)  # transformers makes weights that only their owner may read
     save_tokenizer(predictor.tokenizer, folder)
     difference = float(np.abs(run_hf(folder, texts) - expected).max())
     if not difference <= TOLERANCE:  # NaN too
