@@ -12,9 +12,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "vmask"
 ORDER = [
     {"errors"},
     {"registry", "config", "files"},
-    {"embeddings", "encoders", "distil", "data", "masks"},
+    {"embeddings", "encoders", "distil", "data", "masks", "folding"},
     {"models"},
-    {"metrics", "explain", "report", "predictor", "piece_predictor", "training"},
+    {"metrics", "explain", "report", "kept", "predictor", "piece_predictor", "black_box", "explaining", "training"},
     {"plan", "fitting", "model_card", "stored", "persistence", "classifier"},
     {"demo", "export"},
     {"cli", "__main__"},

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import load_dataset
     from vmask.explain.contract import Explanation
+    from vmask.explaining import explain_texts
 
-__all__ = ["Explanation", "TextClassifier", "__version__", "load_dataset"]
+__all__ = ["Explanation", "TextClassifier", "__version__", "explain_texts", "load_dataset"]
 
 # torch and scikit-learn take seconds to import; `vmask --help` and `import vmask` should not.
 _LAZY = {
     "Explanation": "vmask.explain.contract",
     "TextClassifier": "vmask.classifier",
+    "explain_texts": "vmask.explaining",
     "load_dataset": "vmask.data.datasets",
 }
 

@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from vmask.encoders import download
 from vmask.errors import ConfigError, did_you_mean
-from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explanation
+from vmask.explaining import explain_texts
 from vmask.fitting import prepare_data, train_plan
 from vmask.fitting.checks import check_labels, check_texts
 from vmask.fitting.contract import Prepared
 from vmask.models.contract import Encoder
 from vmask.plan import Plan, make_plan
 from vmask.predictor import TextPredictor, WordImportance
-from vmask.training.progress import Silence, TrainingBar
+from vmask.training.progress import Silence, TrainingBar, shown
 
 NESTED = ("mask__", "model__")
 
@@ -222,12 +222,43 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         right = [one == other for one, other in zip(predicted, check_labels(y, len(predicted)), strict=True)]
         return float(np.average(right, weights=sample_weight))
 
-    def explain(self, X: str | Sequence[str], method: str = "mask") -> list[Explanation]:
-        """Which words of the texts matter. One text may be given as it is."""
-        predictor = self._predictor()
-        explainer = EXPLAINERS.get(method)()
-        docs = predictor.prepare([X] if isinstance(X, str) else check_texts(X))
-        return list(explainer.explain(predictor, docs))
+    def explain(
+        self,
+        X: str | Sequence[str],
+        method: str = "mask",
+        *,
+        target: Any = None,
+        seed: int = 0,
+        hide: str | None = None,
+        batch_size: int | None = None,
+        workers: int = 1,
+        **options: Any,
+    ) -> list[Explanation]:
+        """Which words of the texts matter. One text may be given as it is.
+
+        Args:
+            X: texts.
+            method: `mask`, `lime`, `shapley`, `occlusion`, `integrated_gradients`, …, see `vmask ls explainers`.
+            target: label to explain; by default the predicted one of each text.
+            seed: of random methods.
+            hide: how words are hidden: `remove` (the default), `zero`, `unk` or `mask`.
+            batch_size: perturbed texts that are computed at a time, at most.
+            workers: threads that explain texts side by side; the results are the same.
+            options: of the method, e.g. `samples=5000` of `lime`.
+        """
+        texts = [X] if isinstance(X, str) else check_texts(X)
+        explanations = explain_texts(
+            self._predictor(),
+            texts,
+            method,
+            target=target,
+            seed=seed,
+            hide=hide,
+            batch_size=batch_size,
+            workers=workers,
+            **options,
+        )
+        return list(shown(explanations, len(texts), method) if self.verbose else explanations)
 
     def word_importance(self, top: int | None = None, min_count: int = 1) -> list[WordImportance]:
         """Words by global importance `E[R]`, highest first, of those seen at least `min_count` times in training."""

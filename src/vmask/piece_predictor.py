@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,12 @@ class PiecePredictor(TextPredictor):
             Doc(text, tuple(map(tuple, one.spans.tolist())), one.ids, one.unseen, one.owners, MERGING)
             for text, one in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
+
+    def stand_ins(self) -> Mapping[str, int]:
+        """Ids of the tokens that can take the place of a piece, by way of hiding."""
+        named = {hide: self.tokenizer.settings.get(f"{hide}_token") for hide in ("unk", "mask")}
+        ids = {hide: self.tokenizer.backend.token_to_id(token) for hide, token in named.items() if token}
+        return {hide: id for hide, id in ids.items() if id is not None}
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from vmask.data.batches import Batch, collate, sorted_buckets
 from vmask.data.pieces import merged
 from vmask.data.vocabulary import WordTokenizer
-from vmask.data.words import PAD
-from vmask.errors import NoWordScores
-from vmask.explain.contract import Doc
+from vmask.data.words import PAD, UNK
+from vmask.errors import ConfigError, NoWordScores, UnknownName
+from vmask.explain.contract import HIDES, Doc
+from vmask.kept import Spelling, answers
 from vmask.models.contract import MaskedClassifier
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SPECIAL_WORDS = 2
 """Rows of the word table that are no words: padding and unknown."""
@@ -51,6 +57,8 @@ class TextPredictor:
 
     pad: int = PAD
     """Id of padding."""
+    batch_rows: int = 512
+    """Texts that are computed at a time, at most."""
 
     def __init__(
         self, model: MaskedClassifier, labels: Sequence[Any], device: torch.device, pad_length: int = 0
@@ -59,6 +67,12 @@ class TextPredictor:
         self.labels = tuple(labels)
         self.device = device
         self.pad_length = pad_length
+
+    def batched(self, rows: int) -> Self:
+        """The same model, computing at most so many texts at a time."""
+        other = copy.copy(self)
+        other.batch_rows = rows
+        return other
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into words, up to the length limit."""
@@ -83,6 +97,44 @@ class TextPredictor:
             probabilities[rows] = torch.softmax(logits.float(), 1).cpu().numpy()
         return probabilities
 
+    def predict_kept(
+        self, docs: Sequence[Doc], keep: Sequence[NDArray[Any]], hide: str = "remove"
+    ) -> list[NDArray[np.float32]]:
+        """(S_i, C) probabilities of each text with some of its words hidden.
+
+        Args:
+            docs: the texts.
+            keep: for each text (S_i, W_i), a row a perturbation: whether each word is kept; with `zero` also how much.
+            hide: `remove` closes the gap; `zero` sets the vector to zero; `unk` and `mask` put that token in its place.
+
+        Raises:
+            ConfigError: for a way of hiding that this model does not have.
+        """
+        spelling = Spelling(hide, self.pad, self._stand_in(hide))
+        rows = [np.asarray(one, np.float32) for one in keep]
+        return answers(docs, rows, spelling, len(self.labels), self._run, self.batch_rows)
+
+    def _run(self, batch: Batch, keep: Tensor | None) -> NDArray[np.float32]:
+        with torch.no_grad():
+            logits = self.model(batch.to(self.device), None if keep is None else keep.to(self.device)).logits
+        probabilities: NDArray[np.float32] = torch.softmax(logits.float(), 1).cpu().numpy()
+        return probabilities
+
+    def _stand_in(self, hide: str) -> int | None:
+        """The id that takes the place of a hidden word."""
+        if hide not in HIDES:
+            raise UnknownName("way of hiding", hide, HIDES)
+        if hide in ("remove", "zero"):
+            return None
+        if (id := self.stand_ins().get(hide)) is None:
+            other = "unk" if hide == "mask" and "unk" in self.stand_ins() else "remove"
+            raise ConfigError(f"This model has no token to hide a word by '{hide}'. Use hide={other}.")
+        return id
+
+    def stand_ins(self) -> Mapping[str, int]:
+        """Ids of the tokens that can take the place of a word, by way of hiding."""
+        return {"unk": UNK}
+
     def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
         """Importance of every word of every text.
 
@@ -103,7 +155,7 @@ class TextPredictor:
     def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Texts of like length together, with their row numbers."""
         lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
-        for rows in sorted_buckets(lengths):
+        for rows in sorted_buckets(lengths, max_rows=self.batch_rows):
             yield rows, collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
 
 

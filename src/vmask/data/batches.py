@@ -65,13 +65,20 @@ def collate(
     padded = np.full((len(ids), longest), pad, dtype=np.int64)
     for row, one in enumerate(ids):
         padded[row, : len(one)] = one
+    return distinct_of(padded, lengths, None if labels is None else np.asarray(labels, dtype=np.int64))
+
+
+def distinct_of(
+    padded: NDArray[np.int64], lengths: NDArray[np.int64], labels: NDArray[np.int64] | None = None
+) -> Batch:
+    """A batch of padded ids (B, T), its distinct ids listed."""
     distinct, index = np.unique(padded, return_inverse=True)
     return Batch(
         ids=torch.from_numpy(padded),
         lengths=torch.from_numpy(lengths),
         distinct=torch.from_numpy(distinct),
         index=torch.from_numpy(index.reshape(padded.shape)),
-        labels=None if labels is None else torch.as_tensor(np.asarray(labels, dtype=np.int64)),
+        labels=None if labels is None else torch.from_numpy(labels),
     )
 
 

@@ -6,13 +6,22 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.config import to_dict
+
 if TYPE_CHECKING:
     from rich.text import Text
+
+
+HIDES = ("remove", "zero", "unk", "mask")
+"""Ways of hiding a word: close the gap, a vector of zeros, the token for unknown words, the mask token."""
+
+MAX_CELLS = 4_000_000
+"""Words times perturbations that are held at a time."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,11 @@ class Predictor(Protocol):
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
         """(N, C) probabilities."""
 
+    def predict_kept(
+        self, docs: Sequence[Doc], keep: Sequence[NDArray[Any]], hide: str = "remove"
+    ) -> list[NDArray[np.float32]]:
+        """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i), many perturbations at once."""
+
 
 class MaskScores(Predictor, Protocol):
     """A predictor that can also say how much of each word its mask lets through."""
@@ -72,13 +86,114 @@ class MaskScores(Predictor, Protocol):
         """Importance of every word of every text, in [0, 1]."""
 
 
-class Explainer(Protocol):
-    """A method that explains predictions."""
+@dataclass(frozen=True)
+class NoOptions:
+    """A method without options of its own."""
+
+
+class Explainer:
+    """A method that explains predictions.
+
+    Args:
+        options: an instance of the method's `Options`; None for its defaults.
+
+    Attributes:
+        Options: dataclass of the method's own options (keywords of `explain` in Python, `--method.…` on the command
+            line).
+        hides: whether it asks the model about texts with words hidden, so that it matters how.
+        draws: whether it is random, so that the seed matters.
+        signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
+        needs: what it asks of a model beyond `Predictor`: the name of an optional method.
+    """
+
+    Options: ClassVar[type[Any]] = NoOptions
+    hides: ClassVar[bool] = True
+    draws: ClassVar[bool] = False
+    signed: ClassVar[bool] = True
+    needs: ClassVar[str] = ""
+
+    def __init__(self, options: Any = None) -> None:
+        self.options = self.Options() if options is None else options
 
     def explain(
-        self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None = None
+        self,
+        predictor: Any,
+        docs: Sequence[Doc],
+        targets: Sequence[int] | None = None,
+        seed: int = 0,
+        hide: str = "remove",
     ) -> Iterator[Explanation]:
-        """Explain every text; for the predicted class where `targets` is None."""
+        """Explain every text, in their order; no more texts are worked on at a time than fit in memory.
+
+        Args:
+            predictor: the model.
+            docs: the texts.
+            targets: for each the class to explain; by default the predicted one.
+            seed: of random methods; a text's stream derives from seed and text, so its company makes no difference.
+            hide: how words are hidden, one of `HIDES`, for methods that hide words.
+        """
+        start, cells = 0, 0
+        for at, doc in enumerate(docs):
+            size = self.rows(len(doc.spans)) * max(len(doc.spans), 1)
+            if at > start and cells + size > MAX_CELLS:
+                yield from self.explain_some(predictor, docs[start:at], targets and targets[start:at], seed, hide)
+                start, cells = at, 0
+            cells += size
+        if start < len(docs):
+            yield from self.explain_some(predictor, docs[start:], targets and targets[start:], seed, hide)
+
+    def rows(self, words: int) -> int:
+        """How many perturbations of a text of so many words are held at a time."""
+        return 1
+
+    def explain_some(
+        self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
+    ) -> Iterator[Explanation]:
+        """Explain a few texts, all at once."""
+        raise NotImplementedError
+
+    def finished(
+        self,
+        predictor: Predictor,
+        doc: Doc,
+        scores: NDArray[Any],
+        target: int,
+        probability: float,
+        *,
+        hide: str | None = None,
+        seed: int | None = None,
+        **details: Any,
+    ) -> Explanation:
+        """An explanation with all that decided it."""
+        recorded = to_dict(self.options)
+        if hide is not None:
+            recorded["hide"] = hide
+        if doc.merging:
+            recorded["merging"] = doc.merging
+        return Explanation(
+            text=doc.text,
+            words=doc.words,
+            spans=doc.spans,
+            scores=tuple(np.asarray(scores, np.float64).tolist()),
+            target=predictor.labels[target],
+            probability=float(probability),
+            method=self.name,
+            options=recorded,
+            unseen=doc.unseen,
+            seed=seed,
+            signed=self.signed,
+            details=details,
+        )
+
+    @property
+    def name(self) -> str:
+        """The name that the method is registered under."""
+        return type(self).__module__.rpartition(".")[2]
+
+
+def classes_of(probabilities: NDArray[np.float32], targets: Sequence[int] | None) -> list[int]:
+    """The class to explain of each text: the given one, or the one with the highest of the probabilities (N, C)."""
+    return probabilities.argmax(1).tolist() if targets is None else list(targets)
 
 
 @dataclass(frozen=True)
@@ -95,6 +210,9 @@ class Explanation:
         method: how the scores were made.
         options: options of the method.
         unseen: words behind the model's length limit.
+        seed: of a random method; None elsewhere.
+        signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
+        details: what the method found besides, such as the quality of a local fit.
     """
 
     text: str
@@ -106,6 +224,9 @@ class Explanation:
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)
     unseen: int = 0
+    seed: int | None = None
+    signed: bool = False
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     def top(self, k: int) -> list[tuple[str, float]]:
         """The k words with the highest scores, ties to the earlier position."""
@@ -120,6 +241,9 @@ class Explanation:
             "probability": self.probability,
             "method": self.method,
             "options": dict(self.options),
+            "seed": self.seed,
+            "signed": self.signed,
+            "details": dict(self.details),
             "unseen": self.unseen,
             "words": [
                 {"word": word, "start": start, "end": end, "score": score}
@@ -141,6 +265,9 @@ class Explanation:
             method=value["method"],
             options=dict(value["options"]),
             unseen=value["unseen"],
+            seed=value.get("seed"),
+            signed=value.get("signed", False),
+            details=dict(value.get("details", {})),
         )
 
     def to_json(self) -> str:

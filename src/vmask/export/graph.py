@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from vmask.data.words import PAD
 from vmask.errors import ConfigError
-from vmask.export.folding import fold
+from vmask.folding import fold
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
 from vmask.models.contract import MaskedClassifier, WordEncoder

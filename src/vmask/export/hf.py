@@ -19,8 +19,8 @@ from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
-from vmask.export.folding import fold
 from vmask.files import make_ordinary, to_json
+from vmask.folding import fold
 from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
 from vmask.models.transformer import Transformer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -60,6 +60,11 @@ class Masked:
             return x
         z = self.scale.unsqueeze(-1) * x
         return z if self.shift is None else z + self.shift
+
+    def times(self, keep: Tensor) -> Masked:
+        """The same with only `keep` (B, T) left of what is seen at each position."""
+        shift = None if self.shift is None else self.shift * keep.unsqueeze(-1)
+        return replace(self, scale=self.scale * keep, shift=shift, untouched=False)
 
 
 class WordMask(nn.Module):

@@ -127,13 +127,13 @@ class MaskedClassifier(nn.Module):
         self.encoder = encoder
         self.mask = mask
 
-    def forward(self, batch: Batch) -> Output:
-        """Mask and classify a batch."""
+    def forward(self, batch: Batch, keep: Tensor | None = None) -> Output:
+        """Mask and classify a batch; `keep` (B, T) is how much is left of what the mask shows of each position."""
         seen: list[Masked] = []
 
         def edit(x: Embedded) -> Masked:
             seen.append(self.mask(x))
-            return seen[-1]
+            return seen[-1] if keep is None else seen[-1].times(keep)
 
         logits = self.encoder(batch, edit)
         return Output(logits, seen[0], self.encoder.words(batch.ids))

@@ -1,13 +1,28 @@
-"""What a person sees while a model trains."""
+"""What a person sees while a model trains or explains."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+T = TypeVar("T")
+
+
+def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) -> Iterator[T]:
+    """The results, with a progress bar on standard error as they come; `total` may be unknown."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total, completed=done)
+        for result in results:
+            yield result
+            bar.advance(task)
 
 
 class Silence:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from vmask import folding
 from vmask.data.batches import collate
-from vmask.export import folding
-from vmask.export.folding import fold
+from vmask.folding import fold
 from vmask.masks import MASKS
 
 TEXTS = [[3, 4, 5, 6, 7, 8, 9], [5, 4], [6], [7, 3, 3, 1], []]
