@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench bench-encoders readme clean
+.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain readme clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -44,6 +44,10 @@ bench: $(STAMP) ## Measure training speed as ratios (DATA=folder with trec and s
 bench-encoders: $(STAMP) ## Measure what VMASK costs an encoder (DATA as above; ENCODER, BASE and VMASK folders)
 	$(BIN)/python benchmarks/bench_encoders.py $(if $(DATA),--data-dir $(DATA)) $(if $(ENCODER),--encoder $(ENCODER)) \
 		$(if $(BASE),--base $(BASE)) $(if $(VMASK),--vmask $(VMASK))
+
+bench-explain: $(STAMP) ## Measure explainers against lime and captum (DATA with sst2 and imdb; MODELS, MINILM folders)
+	$(BIN)/python benchmarks/bench_explain.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODELS),--models $(MODELS)) \
+		$(if $(MINILM),--minilm $(MINILM))
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run

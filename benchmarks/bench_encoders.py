@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import statistics
 import subprocess
 import sys
 import sysconfig
@@ -30,6 +29,7 @@ import numpy as np
 import torch
 
 from _facts import facts
+from _ratios import ratio, turns
 from vmask import TextClassifier, load_dataset
 from vmask.encoders import public_name
 from vmask.fitting import prepare_data
@@ -109,11 +109,6 @@ def step_seconds(contenders: dict[str, _Run], repeats: int, steps: int) -> dict[
     return seconds
 
 
-def turns(names: dict, number: int) -> list[str]:
-    """The contenders, the other way round every other time."""
-    return list(names) if number % 2 else list(names)[::-1]
-
-
 def latencies(jobs: dict[str, Callable], texts: list[str], repeats: int, size: int) -> dict[str, list[float]]:
     """Seconds that a text takes in batches of `size`, in each repeat."""
     batches = [texts[at : at + size] for at in range(0, len(texts), size)]
@@ -181,24 +176,14 @@ def same_answers(base: TextClassifier, vmask: TextClassifier, folder: Path, text
     }
 
 
-def ratio(what: str, seconds: dict[str, list[float]], above: str, below: str, bar: float | None = None) -> dict:
-    values = [a / b for a, b in zip(seconds[above], seconds[below], strict=True)]
-    median = statistics.median(values)
-    row = {"what": what, "median": round(median, 3)}
-    row |= {"min": round(min(values), 3), "max": round(max(values), 3)}
-    row |= {"milliseconds": {name: round(1000 * statistics.median(seconds[name]), 3) for name in (above, below)}}
-    row |= {"bar": bar, "held": bar is None or median <= bar}
-    limit = "" if bar is None else f"  bar <= {bar}{'' if row['held'] else '  MISSED'}"
-    print(f"{what:58} {median:6.3f}  ({row['min']:.3f} to {row['max']:.3f}){limit}", flush=True)
-    return row
-
-
 def measure(args: argparse.Namespace) -> dict:
     result: dict = {**facts(), "transformers": version("transformers"), "threads": torch.get_num_threads()}
     result |= {"encoder": public_name(args.encoder), "repeats": args.repeats, "steps": args.steps, "ratios": []}
     for dataset in args.datasets:
         seconds = step_seconds(runs(dataset, args.encoder, args.data_dir), args.repeats, args.steps)
-        result["ratios"].append(ratio(f"training step, vmask / base, {dataset}", seconds, "vmask", "base", STEP_BAR))
+        result["ratios"].append(
+            ratio(f"training step, vmask / base, {dataset}", seconds, "vmask", "base", most=STEP_BAR)
+        )
     models = {"base": TextClassifier.load(args.base, "cpu"), "vmask": TextClassifier.load(args.vmask, "cpu")}
     texts = list(load_dataset("trec", data_dir=args.data_dir).splits["test"].texts)
     few = texts[: args.texts]

@@ -23,6 +23,7 @@ settings.register_profile("no clock", deadline=None)  # machines are noisy: no t
 settings.load_profile("no clock")
 
 ROOT = Path(__file__).parents[1]
+pytest_plugins = ["masked"]
 
 
 @pytest.fixture(autouse=True)

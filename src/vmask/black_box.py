@@ -36,7 +36,9 @@ class BlackBox:
     ) -> None:
         self.predict_proba = predict_proba
         self.batch_size = batch_size
-        self._labels = None if labels is None else tuple(labels)
+        if labels is not None:  # a number of numpy's is none of JSON's
+            labels = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+        self._labels = labels
         self._stand_in = {"remove": "", "unk": unk_token, "mask": mask_token}
 
     @property
@@ -81,6 +83,8 @@ class BlackBox:
         if stand_in is None:
             known = "a mask_token" if hide == "mask" else "its vectors"
             raise ConfigError(f"hide={hide} needs {known}, which this function does not have. Use hide=remove or unk.")
+        if not len(docs):
+            return []
         number: dict[str, int] = {}
         rows = [
             np.array([number.setdefault(rebuilt(doc, row, stand_in), len(number)) for row in one], np.int64)
@@ -94,16 +98,24 @@ class BlackBox:
             yield from self._ask(some)
 
     def _ask(self, texts: list[str]) -> NDArray[np.float32]:
-        answers = np.asarray(self.predict_proba(texts), np.float32)
-        if answers.ndim != 2 or len(answers) != len(texts):
+        given = self.predict_proba(texts)
+        wanted = "It must give a row of probabilities for every text, as predict_proba of scikit-learn does."
+        try:
+            answers = np.asarray(given, np.float32)
+        except (TypeError, ValueError, RuntimeError) as error:  # a tensor with a gradient is a RuntimeError
             raise DataError(
-                f"The function answered {len(texts)} texts by an array of shape {answers.shape}. It must give a row of "
-                "probabilities for every text, as predict_proba of scikit-learn does."
-            )
+                f"The function answered {len(texts)} texts by no array of numbers: {error}. {wanted}"
+            ) from None
+        if answers.ndim != 2 or len(answers) != len(texts) or not answers.shape[1]:
+            raise DataError(f"The function answered {len(texts)} texts by an array of shape {answers.shape}. {wanted}")
         if self._labels is None:
             self._labels = tuple(range(answers.shape[1]))
         if answers.shape[1] != len(self._labels):
             raise DataError(f"The function gave {answers.shape[1]} probabilities for {len(self._labels)} labels.")
+        if not np.isfinite(answers).all():
+            raise DataError(
+                f"The function gave an answer that is no number, {answers[~np.isfinite(answers)][0]}. {wanted}"
+            )
         return answers
 
 

@@ -58,7 +58,7 @@ def explain_texts(
     Args:
         model: a `TextClassifier`; or a function from a list of texts to (N, C) probabilities; or anything with a
             `predict_proba` that is one, as a scikit-learn pipeline.
-        texts: any number of them, they may be a stream.
+        texts: any number of them, they may be a stream; or one text.
         method: `lime`, `shapley`, `occlusion`, …, see `vmask ls explainers`.
         target: label to explain, by default the predicted one of each text.
         seed: of random methods.
@@ -78,7 +78,10 @@ def explain_texts(
         raise ConfigError(f"method={method} looks into the model, and this one is a plain function. Use method=lime.")
     if hide is not None and not kind.hides:
         raise ConfigError(f"method={method} hides no words. Leave hide out.")
-    asked = ExplainConfig(method, target, seed, hide, batch_size, workers)
+    asked = make(ExplainConfig, {"seed": seed, "hide": hide, "batch_size": batch_size, "workers": workers})
+    hidden_by = asked.hide or "remove"
+    if kind.hides:
+        predictor.predict_kept([], [], hidden_by)  # a model that cannot hide words in this way says so now
     if asked.batch_size is not None:
         predictor = predictor.batched(asked.batch_size)
     number = None if target is None else number_of(target, predictor.labels)
@@ -86,9 +89,9 @@ def explain_texts(
     def explain_chunk(chunk: list[str]) -> list[Explanation]:
         docs = predictor.prepare(chunk)
         targets = None if number is None else [number] * len(docs)
-        return list(explainer.explain(predictor, docs, targets, asked.seed, asked.hide or "remove"))
+        return list(explainer.explain(predictor, docs, targets, asked.seed, hidden_by))
 
-    return _in_order(explain_chunk, checked(texts), asked.workers)
+    return _in_order(explain_chunk, checked([texts] if isinstance(texts, str) else texts), asked.workers)
 
 
 def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
@@ -102,8 +105,7 @@ def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
     if hasattr(model, "predictor_"):
         return model.predictor_
     if hasattr(model, "predict_proba"):
-        classes = getattr(model, "classes_", None)
-        return BlackBox(model.predict_proba, labels if labels is not None or classes is None else classes.tolist())
+        return BlackBox(model.predict_proba, getattr(model, "classes_", None) if labels is None else labels)
     if callable(model):
         return BlackBox(model, labels)
     raise ConfigError(

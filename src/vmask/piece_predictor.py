@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vmask.data.pieces import MERGING, PieceTokenizer
+from vmask.data.pieces import JOINING, PieceTokenizer
 from vmask.data.words import chunks
 from vmask.errors import NoWordScores
 from vmask.explain.contract import Doc
@@ -62,7 +62,7 @@ class PiecePredictor(TextPredictor):
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into pieces and words, up to the length limit."""
         return [
-            Doc(text, tuple(map(tuple, one.spans.tolist())), one.ids, one.unseen, one.owners, MERGING)
+            Doc(text, tuple(map(tuple, one.spans.tolist())), one.ids, one.unseen, one.owners, JOINING)
             for text, one in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
 

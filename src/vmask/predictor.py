@@ -12,14 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vmask.data.batches import Batch, collate, sorted_buckets
+from vmask.data.batches import Batch, collate, distinct_of, sorted_buckets
 from vmask.data.pieces import merged
 from vmask.data.vocabulary import WordTokenizer
 from vmask.data.words import PAD, UNK
 from vmask.errors import ConfigError, NoWordScores, UnknownName
 from vmask.explain.contract import HIDES, Doc
-from vmask.kept import Spelling, answers
-from vmask.models.contract import MaskedClassifier
+from vmask.folding import fold
+from vmask.kept import Rows, Spelling, answers, as_kept
+from vmask.models.contract import MaskedClassifier, Reader, WordEncoder, ZeroReader
+from vmask.seam import MAX_POSITIONS, AtSeam, look
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -93,8 +95,7 @@ class TextPredictor:
         probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
         for rows, batch in self._batches(docs):
             with torch.no_grad():
-                logits = self.model(batch).logits
-            probabilities[rows] = torch.softmax(logits.float(), 1).cpu().numpy()
+                probabilities[rows] = _softmax(self.model(batch).logits)
         return probabilities
 
     def predict_kept(
@@ -110,15 +111,46 @@ class TextPredictor:
         Raises:
             ConfigError: for a way of hiding that this model does not have.
         """
-        spelling = Spelling(hide, self.pad, self._stand_in(hide))
-        rows = [np.asarray(one, np.float32) for one in keep]
-        return answers(docs, rows, spelling, len(self.labels), self._run, self.batch_rows)
+        stand_in = self._stand_in(hide)
+        rows = [as_kept(one, scaled=hide == "zero") for one in keep]
+        words = self._few_words(docs, stand_in) if all(one.dtype == np.bool_ for one in rows) else None
+        if words is None:
+            spelling = Spelling(self.pad, hide == "remove", stand_in)
+            return answers(docs, rows, spelling, len(self.labels), self._answer)
+        # A vector of zeros in the place of a word is what padding is.
+        spelling = Spelling(self.pad, hide == "remove", self.pad if hide == "zero" else stand_in)
+        alone = words.answer_zeroed if hide == "zero" and words.zero_reader is not None else None
+        return answers(docs, rows, spelling, len(self.labels), words.answer, alone)
 
-    def _run(self, batch: Batch, keep: Tensor | None) -> NDArray[np.float32]:
-        with torch.no_grad():
-            logits = self.model(batch.to(self.device), None if keep is None else keep.to(self.device)).logits
-        probabilities: NDArray[np.float32] = torch.softmax(logits.float(), 1).cpu().numpy()
+    @torch.no_grad()
+    def _answer(self, rows: Rows) -> NDArray[np.float32]:
+        """(R, C) probabilities, by running the model on every row."""
+        probabilities = np.zeros((len(rows.ids), len(self.labels)), np.float32)
+        for chosen in sorted_buckets(rows.lengths, max_rows=self.batch_rows):
+            width = max(int(rows.lengths[chosen].max(initial=0)), self.pad_length, 1)
+            ids = np.full((len(chosen), width), self.pad, np.int64)
+            keep = None if rows.keep is None else np.ones(ids.shape, np.float32)
+            here = min(width, rows.ids.shape[1])
+            ids[:, :here] = rows.ids[chosen, :here]
+            if keep is not None and rows.keep is not None:
+                keep[:, :here] = rows.keep[chosen, :here]
+            batch = distinct_of(ids, rows.lengths[chosen]).to(self.device)
+            kept = None if keep is None else torch.from_numpy(keep).to(self.device)
+            probabilities[chosen] = _softmax(self.model(batch, kept).logits)
         return probabilities
+
+    @torch.no_grad()
+    def _few_words(self, docs: Sequence[Doc], stand_in: int | None) -> FewWords | None:
+        """The words of these texts, read once for all perturbations; None where the model has no such way."""
+        encoder, mask = self.model.encoder, self.model.mask
+        if not isinstance(encoder, WordEncoder) or not mask.word_level() or self.pad_length:
+            return None
+        others = np.array([self.pad] if stand_in is None else [self.pad, stand_in], np.int32)
+        distinct = np.unique(np.concatenate([others, *(doc.ids for doc in docs)]))
+        ids = torch.from_numpy(distinct).long().to(self.device)
+        seen = fold(mask, encoder.vectors(ids), encoder.words(ids))
+        reader = encoder.reader(seen)
+        return None if reader is None else FewWords(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
 
     def _stand_in(self, hide: str) -> int | None:
         """The id that takes the place of a hidden word."""
@@ -152,6 +184,14 @@ class TextPredictor:
                 scores[row] = _per_word(values[position, : len(docs[row].ids)], docs[row])
         return scores
 
+    def at_seam(self, docs: Sequence[Doc]) -> Iterator[AtSeam]:
+        """What the classifier sees of the texts, in batches small enough to take gradients at."""
+        lengths = np.array([max(len(doc.ids), self.pad_length) for doc in docs], dtype=np.int64)
+        for rows in sorted_buckets(lengths, MAX_POSITIONS, self.batch_rows):
+            batch = collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
+            most = max(min(MAX_POSITIONS // batch.ids.shape[1], self.batch_rows), len(rows))
+            yield look(self.model, batch, rows, [docs[i] for i in rows], most)
+
     def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Texts of like length together, with their row numbers."""
         lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
@@ -162,6 +202,40 @@ class TextPredictor:
 def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
     """Most important first; ties go to the more frequent word, then by alphabet."""
     return sorted(words, key=lambda w: (-w.score, -w.count, w.word))
+
+
+class FewWords:
+    """Answers about texts that are made of a few words, of which the model has computed what it can already.
+
+    Args:
+        ids: (U,) ids of the words, ascending; the first is padding.
+        reader: reads texts.
+        zero_reader: reads a text with words zeroed.
+        batch_rows: texts that are computed at a time, at most.
+    """
+
+    def __init__(self, ids: NDArray[np.int32], reader: Reader, zero_reader: ZeroReader | None, batch_rows: int) -> None:
+        self.zero_reader = zero_reader
+        self._reader = reader
+        self._batch_rows = batch_rows
+        self._place = np.zeros(int(ids[-1]) + 1, np.int32)
+        self._place[ids] = np.arange(len(ids))
+
+    @torch.no_grad()
+    def answer(self, rows: Rows) -> NDArray[np.float32]:
+        """(R, C) probabilities."""
+        return _softmax(self._reader(self._place[rows.ids], rows.lengths, self._batch_rows))
+
+    @torch.no_grad()
+    def answer_zeroed(self, doc: Doc, keep: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """(R, C) probabilities of a text with the words where `keep` (R, W) is False zeroed."""
+        assert self.zero_reader is not None
+        return _softmax(self.zero_reader(self._place[doc.ids], keep))
+
+
+def _softmax(logits: Tensor) -> NDArray[np.float32]:
+    probabilities: NDArray[np.float32] = torch.softmax(logits.float(), 1).cpu().numpy()
+    return probabilities
 
 
 def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:

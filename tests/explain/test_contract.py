@@ -50,6 +50,18 @@ def test_strengths_grow_from_the_median_of_a_text_to_its_highest_score(explanati
     assert Explanation("", (), (), (), "x", 1.0, "mask").strengths() == []
 
 
+def test_strengths_of_a_signed_explanation_are_shares_of_its_greatest_score():
+    spans = tuple((i, i + 1) for i in range(4))
+
+    def signed(*scores):
+        return Explanation("abcd", tuple("abcd"), spans, scores, "x", 1.0, "lime", signed=True).strengths()
+
+    assert signed(0.2, -0.4, 0.0, 0.1) == pytest.approx([0.5, -1, 0, 0.25])
+    assert signed(-0.1, -0.2, -0.2, 0.0) == pytest.approx([-0.5, -1, -1, 0])
+    assert signed(0.0, 0.0, 0.0, 0.0) == [0, 0, 0, 0]
+    assert Explanation("", (), (), (), "x", 1.0, "lime", signed=True).strengths() == []
+
+
 def test_the_words_of_a_doc_are_cut_from_its_text():
     assert Doc(TEXT, ((0, 4), (11, 15)), np.array([2, 3], np.int32)).words == ("Good", "film")
 

@@ -1,46 +1,213 @@
-"""Show which words of a text the model uses."""
+"""Show which words of a text the model uses, or of every text of a file or dataset."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+import dataclasses
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, redirect_stdout
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from vmask.cli.options import add_device, add_json
+from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, add_nested, at_least_0, given
+from vmask.errors import ConfigError, DataError, OutputExists, UnknownName, VmaskError
+
+if TYPE_CHECKING:
+    from vmask.explain.contract import Explanation
+    from vmask.explaining import ExplainConfig
+
+COUNTED_UP_TO = 100 << 20
+"""Bytes of a file up to which its texts are counted beforehand, for the progress bar."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
+    """Declare the arguments; those of the chosen method join when they are asked for."""
     from vmask.explain import EXPLAINERS
+    from vmask.explaining import ExplainConfig
 
     parser.add_argument("model", metavar="DIR", help="a model folder")
     parser.add_argument("given", metavar="TEXT", nargs="?", help="a text")
-    parser.add_argument("--input", metavar="FILE", help="many texts: a text a line, a CSV/TSV/JSONL column, or -")
+    parser.add_argument(
+        "--input",
+        metavar="DATA",
+        help="many texts: a file (a text a line, or a CSV/TSV/JSONL/Parquet column), - for stdin, or a dataset",
+    )
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts of --input [as in training]")
-    parser.add_argument("--method", default="mask", metavar="NAME", help=f"{', '.join(EXPLAINERS.names())} [mask]")
+    parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
+    parser.add_argument("--limit", type=at_least_0, metavar="N", help="only the first N texts")
+    parser.add_argument(
+        "--out", metavar="FILE", help="write a line of JSON a text; if cut off, the same command goes on"
+    )
+    parser.add_argument("--html", metavar="FILE", help="write a page with the words coloured")
+    parser.add_argument("--overwrite", action="store_true", help="replace --out and --html where they exist")
+    add_data_dir(parser)
     add_device(parser)
     add_json(parser)
+    add_fields(parser, "how to explain", ExplainConfig)
+    parser.set_defaults(method=ExplainConfig.method)
+    add_nested(parser, words, "method", EXPLAINERS, ExplainConfig.method, example="lime")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain and print."""
-    from vmask.classifier import TextClassifier
-    from vmask.cli.predict import chunks, read_texts
-    from vmask.cli.show import print_json, print_rich
-    from vmask.errors import ConfigError
+    """Explain, and print or write what was found as it comes."""
+    from vmask.cli.show import print_json, print_rich, say
+    from vmask.config import make, to_dict
+    from vmask.explain import EXPLAINERS
+    from vmask.explaining import CHUNK, ExplainConfig, explain_texts
+    from vmask.explanations_file import ExplanationsFile
+    from vmask.persistence import load_classifier, read_config
+    from vmask.report.explanations import paged
+    from vmask.report.highlight import summary
 
     if (args.given is None) == (args.input is None):
-        raise ConfigError('Give either a text (vmask explain DIR "a text") or a file (--input FILE).')
-    classifier = TextClassifier.load(args.model, args.device)
-    texts: Iterable[str] = (
-        [args.given] if args.input is None else read_texts(args.input, args.text, classifier.about_.get("text"))
-    )
-    for chunk in chunks(texts):
-        for explanation in classifier.explain(chunk, method=args.method):
-            if args.json:
-                print_json(explanation.to_dict())
-                continue
-            print_rich(explanation.to_rich())
-            best = ", ".join(f"{word} {score:.2f}" for word, score in explanation.top(5))
-            unseen = f"  ({explanation.unseen} words past the length limit)" if explanation.unseen else ""
-            print_rich(f"  {explanation.target} {explanation.probability:.2f}  top words: {best or 'none'}{unseen}")
+        raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
+    # What is wrong with an option is said before the model is loaded.
+    asked = given(args, ExplainConfig, nested=("method__",))
+    options = {name.removeprefix("method__"): asked.pop(name) for name in list(asked) if name.startswith("method__")}
+    config = ExplainConfig(**asked)
+    options = to_dict(make(EXPLAINERS.get(config.method).Options, options, "method."))
+    about = read_config(Path(args.model))
+    file = None
+    if args.out:
+        decided = {"model": about["sha256"].get("model.safetensors"), **_decided(config, options)}
+        file = ExplanationsFile(Path(args.out), decided, args.overwrite)
+    _check_page(args, going_on=file is not None and file.done > 0)
+    texts, count, name = _texts(args, about["about"])
+    classifier = load_classifier(Path(args.model), args.device)
+    printing = args.json or not (args.out or args.html)
+    stdout = sys.stdout
+    done = file.done if file else 0
+    show_bar = args.input is not None and not args.quiet and sys.stderr.isatty() and not (printing and stdout.isatty())
+
+    def explain(rest: Iterable[str]) -> Iterator[Explanation]:
+        failed: list[VmaskError] = []
+        found = explain_texts(classifier, _until(rest, failed), **dataclasses.asdict(config), **options)
+        yield from _with_bar(found, count(), config.method, done - done % CHUNK) if show_bar else found
+        if failed:  # the texts before a row that cannot be read are explained first
+            raise failed[0]
+
+    if done:
+        say(args, f"{args.out}: going on after {done:,} text{'s' * (done != 1)}")
+    results = file.filled(texts, explain, CHUNK) if file else explain(texts)
+    if args.html:
+        results = paged(Path(args.html), results, f"Which words decide: {name}", _facts(args, config, options, name))
+    number = 0
+    with closing(cast("Generator[Explanation, None, None]", results)) as explanations:
+        for explanation in explanations:
+            number += 1
+            with redirect_stdout(stdout):  # a progress bar on standard error would take what is printed
+                if args.json:
+                    print_json(explanation.to_dict())
+                elif printing:
+                    print_rich(explanation.to_rich())
+                    print_rich(f"  {summary(explanation)}")
+    for path in filter(None, (args.out, args.html)):
+        say(args, f"{number:,} explanation{'s' * (number != 1)} in {path}")
     return 0
+
+
+def _decided(config: ExplainConfig, options: dict[str, Any]) -> dict[str, Any]:
+    """All that decides the explanation of a text by a model; threads and batches do not."""
+    from vmask.explain import EXPLAINERS
+
+    kind = EXPLAINERS.get(config.method)
+    return {
+        "method": config.method,
+        **{f"method.{name}": value for name, value in options.items()},
+        "target": config.target,
+        "hide": (config.hide or "remove") if kind.hides else None,
+        "seed": config.seed if kind.draws else None,
+    }
+
+
+def _check_page(args: argparse.Namespace, going_on: bool) -> None:
+    """Refuse a page that cannot be written, before any work is done."""
+    page = Path(args.html) if args.html else None
+    if page and page.is_dir():
+        raise OutputExists(f"{page} is a folder. Name a file for --html.")
+    if page and page.exists() and not args.overwrite and not going_on:
+        raise OutputExists(f"{page} exists. Choose another file, or add --overwrite to replace it.")
+
+
+def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
+    """The texts, a function that counts them where that is cheap, and what they are called."""
+    from vmask.cli.predict import read_texts
+    from vmask.data.readers import existing
+
+    if args.input is None:
+        return iter([args.given]), lambda: 1, "one text"
+    path = Path(args.input)
+    if args.input != "-" and not path.is_file() and path.suffix not in (".txt", ".gz"):
+        return _dataset(args, about)
+    if args.split:
+        raise DataError(f"{args.input} is a single file and is explained whole. Leave --split out.")
+
+    def read() -> Iterator[str]:
+        return islice(read_texts(args.input, args.text, about.get("text")), args.limit)
+
+    def count() -> int | None:
+        if args.input == "-" or path.stat().st_size > COUNTED_UP_TO:
+            return None
+        try:
+            return sum(1 for _ in read())
+        except VmaskError:  # said when its row is reached
+            return None
+
+    return read(), count, "standard input" if args.input == "-" else existing(path).name
+
+
+def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
+    """The same for a split of a dataset or of a folder."""
+    from vmask.cli.show import say
+    from vmask.data.datasets import load_dataset
+
+    known = about if Path(args.input).is_dir() else {}  # a dataset with a card names its columns itself
+    dataset = load_dataset(
+        args.input,
+        data_dir=args.data_dir,
+        text=args.text or known.get("text"),
+        label=known.get("label"),
+        require_labels=False,
+    )
+    split = args.split or "test"
+    if split not in dataset.splits:
+        raise UnknownName("split", split, dataset.splits)
+    for note in dataset.notes:
+        say(args, note)
+    texts = dataset.splits[split].texts[: args.limit]
+    return iter(texts), lambda: len(texts), f"{dataset.name} {split}"
+
+
+def _until(texts: Iterable[str], failed: list[VmaskError]) -> Iterator[str]:
+    """The texts up to one that cannot be read; its error is kept in `failed`."""
+    try:
+        yield from texts
+    except VmaskError as error:
+        failed.append(error)
+
+
+def _with_bar(found: Iterator[Explanation], total: int | None, title: str, done: int) -> Iterator[Explanation]:
+    from vmask.training.progress import shown
+
+    return shown(found, total, title, done)
+
+
+def _facts(args: argparse.Namespace, config: ExplainConfig, options: dict[str, Any], name: str) -> dict[str, str]:
+    """How a page was made."""
+    from vmask import __version__
+    from vmask.explain import EXPLAINERS
+
+    kind = EXPLAINERS.get(config.method)
+    facts = {
+        "Model": Path(args.model).resolve().name,
+        "Texts": name + (f", the first {args.limit:,} at most" if args.limit is not None else ""),
+        "Method": f"{config.method}. {EXPLAINERS.describe(config.method)}",
+        "Options": ", ".join(f"{option} {value}" for option, value in options.items()),
+        "Class": "the predicted one of each text" if config.target is None else str(config.target),
+        "Words hidden by": (config.hide or "remove") if kind.hides else "",
+        "Seed": str(config.seed) if kind.draws else "",
+        "Version": f"vmask {__version__}",
+    }
+    return {name: value for name, value in facts.items() if value}

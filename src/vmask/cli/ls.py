@@ -8,12 +8,15 @@ from typing import Any
 
 from vmask.cli.options import add_json, one_of
 
-KINDS = ("masks", "models", "methods", "datasets")
+KINDS = ("masks", "models", "explainers", "datasets")
+ALSO = {"methods": "explainers"}
+"""Other names of a kind."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("kind", nargs="?", type=one_of(KINDS), metavar="KIND", help=f"{', '.join(KINDS)} [all]")
+    kinds = one_of((*KINDS, *ALSO))
+    parser.add_argument("kind", nargs="?", type=kinds, metavar="KIND", help=f"{', '.join(KINDS)} [all]")
     add_json(parser)
 
 
@@ -21,16 +24,17 @@ def run(args: argparse.Namespace) -> int:
     """Print a name and its description a line."""
     from vmask.cli.show import print_json, say_result
 
-    listed = {kind: _listed(kind) for kind in KINDS if args.kind in (None, kind)}
+    asked = ALSO.get(args.kind, args.kind)
+    listed = {kind: _listed(kind) for kind in KINDS if asked in (None, kind)}
     if args.json:
-        print_json(listed[args.kind] if args.kind else listed)
+        print_json(listed[asked] if asked else listed)
         return 0
     for kind, names in listed.items():
-        if args.kind is None:
+        if asked is None:
             say_result(kind)
         width = max(map(len, names))
         for name, description in names.items():
-            say_result(f"{'' if args.kind else '  '}{name:<{width}}  {description}")
+            say_result(f"{'' if asked else '  '}{name:<{width}}  {description}")
     return 0
 
 
@@ -43,5 +47,5 @@ def _listed(kind: str) -> dict[str, str]:
 
     if kind == "datasets":
         return {name: load_card(name).title for name in card_names()}
-    registry: Registry[Any] = {"masks": MASKS, "models": MODELS, "methods": EXPLAINERS}[kind]  # type: ignore[assignment]
+    registry: Registry[Any] = {"masks": MASKS, "models": MODELS, "explainers": EXPLAINERS}[kind]  # type: ignore[assignment]
     return {name: registry.describe(name) for name in registry.names()}

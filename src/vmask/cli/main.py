@@ -79,8 +79,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except VmaskError as error:
             return _report(error, args.debug)
         except KeyboardInterrupt:
-            hint = "; the same command with --resume goes on" if args.command == "train" else ""
-            print(f"interrupted{hint}", file=sys.stderr)  # noqa: T201
+            print(f"interrupted{_how_to_go_on(args)}", file=sys.stderr)  # noqa: T201
             return INTERRUPTED
         except BrokenPipeError:  # the reader had enough, e.g. `vmask predict … | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -110,6 +109,15 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
         near = did_you_mean(name, parser.options())
         raise ConfigError(f"Unknown argument '{unknown[0]}'.{near} See `vmask {args.command} --help`.")
     return args
+
+
+def _how_to_go_on(args: argparse.Namespace) -> str:
+    """What takes up a command again that was cut off, where something does."""
+    if args.command == "train":
+        return "; the same command with --resume goes on"
+    if args.command == "explain" and args.out:
+        return f"; the same command {'without --overwrite ' * args.overwrite}goes on"
+    return ""
 
 
 def _report(error: Exception, debug: bool) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 from vmask.config import choices_of, help_of, scalar_type
 from vmask.errors import did_you_mean
+from vmask.registry import Registry
 
 
 def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: str = "", dest: str = "") -> None:
@@ -25,6 +26,8 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
     for f in dataclasses.fields(cls):
         flag = f"--{prefix}{f.name.replace('_', '-')}"
         kind = scalar_type(cls, f.name)
+        if kind is Any:  # a value of the user's own, such as a label
+            kind = str
         common: dict[str, Any] = {
             "dest": dest + f.name,
             "default": argparse.SUPPRESS,
@@ -38,6 +41,46 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
             group.add_argument(flag, type=one_of(choices), metavar=f"{{{','.join(choices)}}}", **common)
         else:
             group.add_argument(flag, type=kind, metavar=kind.__name__.upper(), **common)
+
+
+def add_nested(
+    parser: argparse.ArgumentParser,
+    words: Sequence[str],
+    part: str,
+    registry: Registry[Any],
+    default: str,
+    called: Callable[[str], str] = str,
+    example: str = "",
+) -> None:
+    """Add `--PART.…` of the chosen plug-in, where the command line has one or asks for help.
+
+    Args:
+        parser: where to add them.
+        words: the command line, the command first.
+        part: `mask`, `model` or `method`, the option that names the plug-in.
+        registry: the plug-ins.
+        default: the plug-in where none is named.
+        called: the plug-in behind a name, where names are not all in the registry.
+        example: whose options the help offers to list where none is named; the default's else.
+    """
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument(f"--{part}")
+    chosen, rest = first.parse_known_args(words)
+    named = getattr(chosen, part)
+    name = called(named or default)
+    asked = any(word.startswith(f"--{part}.") for word in rest)
+    if asked or (named and ("--help" in words or "-h" in words)):
+        options = registry.get(name).Options
+        if dataclasses.fields(options):
+            add_fields(parser, f"{part} {name}", options, f"{part}.", f"{part}__")
+        else:
+            parser.add_argument_group(f"{part} {name}", "it has no options of its own")
+    else:
+        name = name if named else example or name
+        parser.add_argument_group(
+            f"{part} options",
+            f"--{part}.NAME VALUE; `{parser.prog} --{part} {name} --help` lists those of {name}",
+        )
 
 
 def given(args: argparse.Namespace, *classes: type, nested: Sequence[str] = ()) -> dict[str, Any]:

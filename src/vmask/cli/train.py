@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vmask.cli.main import is_main_process
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, given
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, given
 from vmask.config import DataConfig, TrainConfig
 from vmask.encoders import is_encoder_name, public_name
 from vmask.masks import MASKS
@@ -22,7 +22,6 @@ SKEWED = 0.8
 """Share of one class from which accuracy alone misleads."""
 LOW_COVERAGE = 0.5
 """Share of the running text that vectors should know."""
-NESTED = (("model", MODELS, "cnn"), ("mask", MASKS, "vmask"))
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -45,29 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     add_json(parser)
     add_fields(parser, "words and vectors", DataConfig)
     add_fields(parser, "training (defaults of the method where it has its own)", TrainConfig)
-    _add_nested(parser, words)
+    add_nested(parser, words, "model", MODELS, "cnn", _model_called)
+    add_nested(parser, words, "mask", MASKS, "vmask")
 
 
-def _add_nested(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Add `--mask.…` and `--model.…` of the chosen methods, where the command line has one or asks for help."""
-    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for part, _, default in NESTED:
-        first.add_argument(f"--{part}", default=default)
-    chosen, rest = first.parse_known_args(words)
-    for part, registry, _ in NESTED:
-        name = getattr(chosen, part)
-        if part == "model" and name not in registry.names() and is_encoder_name(name):
-            name = "transformer"
-        asked = any(word.startswith(f"--{part}.") for word in rest)
-        named = any(word.partition("=")[0] == f"--{part}" for word in words)
-        named_with_help = named and ("--help" in words or "-h" in words)
-        if asked or named_with_help:
-            add_fields(parser, f"{part} {name}", registry.get(name).Options, f"{part}.", f"{part}__")
-        else:
-            parser.add_argument_group(
-                f"{part} options",
-                f"--{part}.NAME VALUE; `vmask train --{part} {name} --help` lists those of {name}",
-            )
+def _model_called(name: str) -> str:
+    """The model behind a name, which may be an encoder's."""
+    return "transformer" if name not in MODELS.names() and is_encoder_name(name) else name
 
 
 def _short(model: str) -> str:

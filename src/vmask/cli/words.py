@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from vmask.cli.options import add_device, add_json, at_least_0
+from vmask.cli.options import add_device, add_json, at_least_0, one_of
+from vmask.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vmask.explain.contract import Explanation
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    from vmask.splime import RANKINGS
+
+    parser.add_argument("model", metavar="DIR", nargs="?", help="a model folder")
     parser.add_argument("--top", type=at_least_0, default=20, metavar="N", help="how many words [20]; 0 for all")
     parser.add_argument(
-        "--min-count", type=at_least_0, default=3, metavar="N", help="only words seen so often in training [3]"
+        "--min-count",
+        type=at_least_0,
+        metavar="N",
+        help="only words seen so often in training, or in the explained texts [3; 1 by signed, absolute and count]",
+    )
+    group = parser.add_argument_group("words of explanations, instead of a model folder")
+    group.add_argument("--explanations", metavar="FILE", help="what `vmask explain` wrote, a line of JSON each")
+    group.add_argument(
+        "--by",
+        type=one_of(RANKINGS),
+        metavar=f"{{{','.join(RANKINGS)}}}",
+        help="rank by the sum of a word's scores, of their absolute values, their mean, or the number of places "
+        "[signed]",
+    )
+    group.add_argument("--label", metavar="LABEL", help="only explanations of this class [all]")
+    group.add_argument(
+        "--pick", type=at_least_0, metavar="N", help="also show N texts that together have most of the important words"
     )
     add_device(parser)
     add_json(parser)
@@ -22,8 +45,21 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Rank the words and print the first of them."""
-    from rich.table import Table
+    if args.min_count is None:  # what is summed up needs no guard against rare words
+        args.min_count = 3 if args.explanations is None or args.by == "mean" else 1
+    if (args.model is None) == (args.explanations is None):
+        raise ConfigError("Give either a model folder (vmask words DIR) or explanations (--explanations FILE).")
+    if args.explanations is not None:
+        if args.device != "auto":
+            raise ConfigError("--device is for a model folder. Leave it out.")
+        return _words_of_explanations(args)
+    for name in ("by", "label", "pick"):
+        if getattr(args, name) is not None:
+            raise ConfigError(f"--{name} is for explanations. Leave it out, or give --explanations FILE.")
+    return _words_of_model(args)
 
+
+def _words_of_model(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
     from vmask.cli.show import print_json, print_rich
     from vmask.metrics.global_words import frequency_correlation
@@ -41,10 +77,75 @@ def run(args: argparse.Namespace) -> int:
             }
         )
         return 0
-    table = Table("word", "importance", "count", box=None, header_style="bold")
-    table.columns[1].justify = table.columns[2].justify = "right"
-    for word in ranked:
-        table.add_row(word.word if word.known else f"{word.word} (no vector)", f"{word.score:.3f}", f"{word.count:,}")
-    print_rich(table)
+    rows = (
+        (word.word if word.known else f"{word.word} (no vector)", f"{word.score:.3f}", f"{word.count:,}")
+        for word in ranked
+    )
+    print_rich(_table(("word", "importance", "count"), rows))
     print_rich(f"correlation of importance with frequency: {correlation:+.3f} (Pearson, {len(everything):,} words)")
     return 0
+
+
+def _words_of_explanations(args: argparse.Namespace) -> int:
+    from vmask.cli.show import print_json, print_rich
+    from vmask.explanations_file import read_explanations
+    from vmask.splime import global_importance
+
+    ranked = global_importance(
+        read_explanations(args.explanations), args.by or "signed", label=args.label, min_count=args.min_count
+    )
+    first = ranked[: args.top or None]
+    picked = _picked(args) if args.pick else []
+    if args.json:
+        value: dict[str, Any] = {"words": [dataclasses.asdict(word) for word in first], "n": len(ranked)}
+        if args.pick:
+            value["picked"] = [{"number": number, **explanation.to_dict()} for number, explanation in picked]
+        print_json(value)
+        return 0
+    rows = (
+        (
+            word.word,
+            f"{word.signed:+.3f}",
+            f"{word.absolute:.3f}",
+            f"{word.mean:+.3f}",
+            f"{word.texts:,}",
+            f"{word.count:,}",
+        )
+        for word in first
+    )
+    print_rich(_table(("word", "signed", "absolute", "mean", "texts", "count"), rows))
+    print_rich(f"{len(ranked):,} words with a count of {args.min_count} or more")
+    for number, explanation in picked:
+        print_rich(explanation.to_rich())
+        print_rich(f"  {explanation.target} {explanation.probability:.2f}  text number {number}")
+    return 0
+
+
+def _picked(args: argparse.Namespace) -> list[tuple[int, Explanation]]:
+    """The picked explanations with their numbers in the file, which is read twice so that no other is held."""
+    from vmask.splime import pick
+
+    places = pick((explanation for _, explanation in _asked(args)), args.pick)
+    found = {place: one for place, one in enumerate(_asked(args)) if place in places}
+    return [found[place] for place in places]
+
+
+def _asked(args: argparse.Namespace) -> Iterator[tuple[int, Explanation]]:
+    """Explanations of the class that was asked for, each with its number in the file."""
+    from vmask.explanations_file import read_explanations
+
+    for number, explanation in enumerate(read_explanations(args.explanations)):
+        if args.label is None or str(explanation.target) == args.label:
+            yield number, explanation
+
+
+def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Any:
+    """Words with their numbers."""
+    from rich.table import Table
+
+    table = Table(*head, box=None, header_style="bold")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(*row)
+    return table

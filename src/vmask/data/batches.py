@@ -100,14 +100,11 @@ def sorted_buckets(
 ) -> Iterator[NDArray[np.int64]]:
     """Row numbers in batches of like length for inference, each of at most `max_tokens` padded positions."""
     order = np.argsort(lengths, kind="stable")
+    ascending = np.maximum(lengths[order], 1)
     start = 0
     while start < len(order):
-        stop = start + 1
-        while (
-            stop < len(order)
-            and stop - start < max_rows
-            and (stop - start + 1) * max(int(lengths[order[stop]]), 1) <= max_tokens
-        ):
-            stop += 1
+        some = ascending[start : start + max_rows]
+        fits = np.count_nonzero(some * np.arange(1, len(some) + 1) <= max_tokens)  # ascending, so True comes first
+        stop = start + max(int(fits), 1)
         yield order[start:stop]
         start = stop

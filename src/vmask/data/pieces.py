@@ -19,8 +19,10 @@ from vmask.data.words import WHOLE_WORDS, chunks, whole_words
 from vmask.errors import ConfigError, ModelFolderError
 from vmask.files import to_json, write_text
 
-MERGING = f"words: {WHOLE_WORDS}; pieces by character offsets; score of a word: mean over its pieces"
+JOINING = f"words: {WHOLE_WORDS}; pieces by character offsets"
 """How pieces become words, as results record it."""
+MERGING = f"{JOINING}; score of a word: mean over its pieces"
+"""The same with what becomes of scores that a mask gives to pieces."""
 
 
 @dataclass(frozen=True)

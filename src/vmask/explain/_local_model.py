@@ -1,21 +1,24 @@
 """Weighted linear models of 0/1 features with a ridge penalty, from sums over the perturbations alone.
 
 The sums take the square of the number of features, whatever the number of perturbations, and every model of any subset
-of the features can be had from them. The models of many texts are solved together.
+of the features can be had from them.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+NO_PENALTY = 1e-12
+"""Share of the largest sum below which a penalty is lost in the rounding of the others."""
 
 
 class Moments:
     """Weighted sums of products of features, answers and 1.
+
+    All are counted from the first perturbation, the whole text. So answers that hardly differ keep their digits, and
+    so do perturbations of hardly any weight beside it.
 
     Args:
         features: d.
@@ -23,12 +26,16 @@ class Moments:
 
     def __init__(self, features: int) -> None:
         self.features = features
+        self._origin: Array | None = None
         self._sums = np.zeros((features + 2, features + 2))
 
     def add(self, keep: NDArray[np.bool_], answers: NDArray[np.float32], weights: Array) -> None:
         """Add perturbations: features kept (S, d), answers (S,), weights (S,)."""
         rows = np.empty((len(keep), self.features + 2))
         rows[:, :-2], rows[:, -2], rows[:, -1] = keep, answers, 1.0
+        if self._origin is None:
+            self._origin = rows[0, :-1].copy()
+        rows[:, :-1] -= self._origin
         self._sums += (rows * weights[:, None]).T @ rows
 
     def centred(self) -> Array:
@@ -40,41 +47,43 @@ class Moments:
     @property
     def means(self) -> Array:
         """(d + 1,) weighted means of features and answer."""
-        means: Array = self._sums[-1, :-1] / self._sums[-1, -1]
+        assert self._origin is not None
+        means: Array = self._origin + self._sums[-1, :-1] / self._sums[-1, -1]
         return means
 
+    @property
+    def weight(self) -> float:
+        """Sum of the weights."""
+        return float(self._sums[-1, -1])
 
-def ridge(systems: Sequence[Array], used: Sequence[NDArray[np.int64]], alpha: float) -> list[Array]:
-    """Coefficients (d_i,) of a ridge regression of each of the centred systems (d_i + 1, d_i + 1).
+
+def ridge(system: Array, used: NDArray[np.int64], alpha: float) -> Array:
+    """Coefficients (d,) of a ridge regression.
 
     Args:
-        systems: what `Moments.centred` gives.
-        used: for each the features that the model may use; the coefficients of others are 0.
+        system: (d + 1, d + 1) what `Moments.centred` gives.
+        used: the features that the model may use; the coefficients of others are 0.
         alpha: strength of the penalty; the intercept is not penalised.
     """
-    longest = max((len(one) for one in used), default=0)
-    left = np.broadcast_to(np.eye(longest), (len(systems), longest, longest)).copy()  # what is not there solves to 0
-    right = np.zeros((len(systems), longest))
-    for row, (system, features) in enumerate(zip(systems, used, strict=True)):
-        count = len(features)
-        left[row, :count, :count] = system[np.ix_(features, features)]
-        left[row, range(count), range(count)] += alpha
-        right[row, :count] = system[features, -1]
-    if alpha:
-        solved = np.linalg.solve(left, right[..., None])[..., 0]
-    else:  # features that are always hidden together leave no unique answer
-        solved = (np.linalg.pinv(left, hermitian=True) @ right[..., None])[..., 0]
-    coefficients = []
-    for system, features, values in zip(systems, used, solved, strict=True):
-        coefficients.append(np.zeros(len(system) - 1))
-        coefficients[-1][features] = values[: len(features)]
+    left, right = system[np.ix_(used, used)], system[used, -1]
+    coefficients = np.zeros(len(system) - 1)
+    if alpha > NO_PENALTY * np.abs(left).max(initial=0.0):
+        coefficients[used] = np.linalg.solve(left + alpha * np.eye(len(used)), right)
+    else:  # features that are always hidden together leave no unique answer: the smallest
+        coefficients[used] = np.linalg.pinv(left, rcond=NO_PENALTY, hermitian=True) @ right
     return coefficients
 
 
-def explained(system: Array, coefficients: Array) -> float:
-    """Weighted R²: the share of the answers' variance that a model explains; 1 where there is none to explain."""
+def explained(system: Array, coefficients: Array, weight: float) -> float:
+    """Weighted R²: the share of the answers' variance that a model explains; 1 where there is none to explain.
+
+    Args:
+        system: (d + 1, d + 1) what `Moments.centred` gives.
+        coefficients: (d,).
+        weight: sum of the weights. Variance below the rounding of single precision counts as none.
+    """
     total = system[-1, -1]
-    if total <= 1e-12:
+    if total <= 1e-13 * weight:
         return 1.0
     missed = total - 2 * coefficients @ system[:-1, -1] + coefficients @ system[:-1, :-1] @ coefficients
     return float(1.0 - missed / total)

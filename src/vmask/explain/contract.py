@@ -104,6 +104,7 @@ class Explainer:
         draws: whether it is random, so that the seed matters.
         signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
         needs: what it asks of a model beyond `Predictor`: the name of an optional method.
+        of_pieces: where words consist of pieces, how their scores become a word's.
     """
 
     Options: ClassVar[type[Any]] = NoOptions
@@ -111,6 +112,7 @@ class Explainer:
     draws: ClassVar[bool] = False
     signed: ClassVar[bool] = True
     needs: ClassVar[str] = ""
+    of_pieces: ClassVar[str] = "of all its pieces together"
 
     def __init__(self, options: Any = None) -> None:
         self.options = self.Options() if options is None else options
@@ -136,11 +138,13 @@ class Explainer:
         for at, doc in enumerate(docs):
             size = self.rows(len(doc.spans)) * max(len(doc.spans), 1)
             if at > start and cells + size > MAX_CELLS:
-                yield from self.explain_some(predictor, docs[start:at], targets and targets[start:at], seed, hide)
+                asked = None if targets is None else targets[start:at]
+                yield from self.explain_some(predictor, docs[start:at], asked, seed, hide)
                 start, cells = at, 0
             cells += size
         if start < len(docs):
-            yield from self.explain_some(predictor, docs[start:], targets and targets[start:], seed, hide)
+            asked = None if targets is None else targets[start:]
+            yield from self.explain_some(predictor, docs[start:], asked, seed, hide)
 
     def rows(self, words: int) -> int:
         """How many perturbations of a text of so many words are held at a time."""
@@ -169,7 +173,7 @@ class Explainer:
         if hide is not None:
             recorded["hide"] = hide
         if doc.merging:
-            recorded["merging"] = doc.merging
+            recorded["merging"] = f"{doc.merging}; score of a word: {self.of_pieces}"
         return Explanation(
             text=doc.text,
             words=doc.words,
@@ -193,7 +197,7 @@ class Explainer:
 
 def classes_of(probabilities: NDArray[np.float32], targets: Sequence[int] | None) -> list[int]:
     """The class to explain of each text: the given one, or the one with the highest of the probabilities (N, C)."""
-    return probabilities.argmax(1).tolist() if targets is None else list(targets)
+    return probabilities.argmax(1).tolist() if targets is None else [int(target) for target in targets]
 
 
 @dataclass(frozen=True)
@@ -275,10 +279,15 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def strengths(self) -> list[float]:
-        """How strongly to colour each word: 0 up to the median of the text, 1 at its highest score.
+        """How strongly to colour each word, from -1 to 1; below 0 it speaks against the class.
 
-        Masks of one text often lie close together, so the eye needs the contrast within the text.
+        Of a signed explanation the share of the text's greatest score, whichever its sign. Else 0 up to the median of
+        the text and 1 at its highest score: masks of one text often lie close together, so the eye needs the contrast
+        within the text.
         """
+        if self.signed:
+            greatest = max(map(abs, self.scores), default=0.0)
+            return [score / greatest if greatest else 0.0 for score in self.scores]
         middle, high = median(self.scores or [0.0]), max(self.scores, default=0.0)
         return [max(score - middle, 0.0) / (high - middle) if high > middle else 0.0 for score in self.scores]
 

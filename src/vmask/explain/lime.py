@@ -53,8 +53,8 @@ class Lime(Explainer):
     draws = True
 
     def rows(self, words: int) -> int:
-        """A block of the perturbations."""
-        return min(BLOCK, int(self.options.samples))
+        """A block of the perturbations, and the sums, which have a row a word."""
+        return min(BLOCK, int(self.options.samples)) + words
 
     def explain_some(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
@@ -76,8 +76,8 @@ class Lime(Explainer):
                 chosen = classes_of(np.stack(whole), targets)
             for sums, rows, given, target in zip(moments, kept, answers, chosen, strict=True):
                 sums.add(rows, given[:, target], nearness(rows, self.options.kernel_width))
-        fitted = self.fit(moments)
-        for i, (coefficients, intercept, fit) in enumerate(fitted):
+        for i, sums in enumerate(moments):
+            coefficients, intercept, fit = self.fit(sums)
             probability = whole[i][chosen[i]]
             yield self.finished(
                 predictor,
@@ -92,21 +92,20 @@ class Lime(Explainer):
                 local_probability=intercept + float(coefficients.sum()),
             )
 
-    def fit(self, moments: Sequence[Moments]) -> list[tuple[Array, float, float]]:
-        """For each text the coefficients (d,), the intercept and the weighted R² of its local model."""
+    def fit(self, moments: Moments) -> tuple[Array, float, float]:
+        """Coefficients (d,), intercept and weighted R² of the local model of a text."""
         options = self.options
-        systems = [one.centred() for one in moments]
-        used = [np.arange(one.features) for one in moments]
+        system = moments.centred()
+        used = np.arange(moments.features)
         if options.selection == "highest_weights":
-            strengths = ridge(systems, used, 0.01)
-            used = [np.argsort(-np.abs(one), kind="stable")[: options.num_features] for one in strengths]
+            strengths = np.abs(ridge(system, used, 0.01))
+            used = np.argsort(-strengths, kind="stable")[: options.num_features]
         elif options.selection == "forward_selection":
-            used = [forward_selection(system, options.num_features) for system in systems]
-        fitted = []
-        for one, system, coefficients in zip(moments, systems, ridge(systems, used, options.alpha), strict=True):
-            intercept = float(one.means[-1] - one.means[:-1] @ coefficients)
-            fitted.append((coefficients, intercept, explained(system, coefficients)))
-        return fitted
+            used = forward_selection(system, options.num_features)
+        coefficients = ridge(system, used, options.alpha)
+        means = moments.means
+        intercept = float(means[-1] - means[:-1] @ coefficients)
+        return coefficients, intercept, explained(system, coefficients, moments.weight)
 
     def features_of(self, doc: Doc) -> NDArray[np.int64]:
         """(W,) the feature that each word is."""
@@ -133,5 +132,6 @@ def nearness(keep: NDArray[np.bool_], width: float) -> Array:
     """(S,) weights of perturbations (S, d)."""
     features = keep.shape[1]
     distance = 100 * (1 - np.sqrt(np.arange(features + 1) / max(features, 1)))  # by the number of features kept
-    weights: Array = np.sqrt(np.exp(-(distance**2) / width**2))[keep.sum(1)]
+    with np.errstate(over="ignore"):  # far beyond the width the weight is 0
+        weights: Array = np.sqrt(np.exp(-((distance / width) ** 2)))[keep.sum(1)]
     return weights if features else np.ones(len(keep))

@@ -15,6 +15,7 @@ class MaskExplainer(Explainer):
     hides = False
     signed = False
     needs = "mask_scores"
+    of_pieces = "mean over its pieces"
 
     def explain_some(
         self, predictor: MaskScores, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str

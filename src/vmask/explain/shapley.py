@@ -17,7 +17,7 @@ from vmask.explain.contract import Doc, Explainer, Explanation, Predictor, class
 from vmask.training.seeding import numpy_stream
 
 BLOCK_ROWS = 4096
-"""Perturbations of a text that are drawn at a time, or those of one order where these are more."""
+"""Perturbations of a text that are drawn at a time, or those of two orders where these are more."""
 MOST_ENUMERATED = 10
 FEWEST_ORDERS = 10
 """Orders before a standard error is believed."""
@@ -27,7 +27,7 @@ FEWEST_ORDERS = 10
 class ShapleyOptions:
     """Options of `shapley`."""
 
-    permutations: int = option(25, "random orders of a text's words, at most")
+    permutations: int = option(25, "random orders of a text's words, at most (pairs are not torn apart)")
     variant: Literal["plain", "antithetic", "stratified"] = option(
         "plain",
         "orders drawn alone, in pairs of an order and its reverse, or in sets in which every word takes every place",
@@ -92,28 +92,29 @@ class SampleShapley(Explainer):
         options = self.options
         orders = {i: OrderStream(len(doc.spans), options.variant, _stream(seed, doc)) for i, doc in docs.items()}
         running = {i: Running(len(doc.spans), options.variant) for i, doc in docs.items()}
+        most = self._most_orders()
         unsettled = list(docs)
         while unsettled:
             drawn = [
-                orders[i].take(min(self._orders_at_once(orders[i].words), options.permutations - running[i].orders))
-                for i in unsettled
+                orders[i].take(min(self._orders_at_once(orders[i].words), most - running[i].orders)) for i in unsettled
             ]
             answers = predictor.predict_kept([docs[i] for i in unsettled], [prefixes(one) for one in drawn], hide)
             for i, order, rows in zip(unsettled, drawn, answers, strict=True):
                 running[i].add(contributions(order, rows[:, chosen[i]]))
-            unsettled = [
-                i
-                for i in unsettled
-                if running[i].orders < options.permutations and not running[i].settled(options.tolerance)
-            ]
+            unsettled = [i for i in unsettled if running[i].orders < most and not running[i].settled(options.tolerance)]
         return {i: Found(run.mean, run.errors, run.orders) for i, run in running.items()}
 
+    def _most_orders(self) -> int:
+        """Orders at most; whole pairs where they come in pairs, for an order without its reverse adds mostly noise."""
+        most = int(self.options.permutations)
+        return max(most // 2 * 2, 1) if self.options.variant == "antithetic" else most
+
     def _orders_at_once(self, words: int) -> int:
-        """Orders between two looks at the tolerance; an even number, so that no pair is torn apart."""
-        most = max(BLOCK_ROWS // (words + 1), 1)
+        """Orders between two looks at the tolerance; whole pairs."""
+        some = max(BLOCK_ROWS // (words + 1) // 2 * 2, 2)
         if self.options.tolerance:
-            most = min(most, FEWEST_ORDERS)
-        return max(min(most, int(self.options.permutations)) // 2 * 2, 1)
+            some = min(some, FEWEST_ORDERS)
+        return min(some, self._most_orders())
 
     def _enumerated(
         self, predictor: Predictor, docs: dict[int, Doc], chosen: Sequence[int], hide: str
@@ -145,7 +146,7 @@ class Running:
     """Mean and standard error of contributions, block by block, in memory of one order.
 
     An order and its reverse are one observation. Orders of a stratified set count as independent: their dependence
-    makes the mean more exact than the error says.
+    makes the mean more exact than the error says, or at worst as exact.
     """
 
     def __init__(self, words: int, variant: str) -> None:
@@ -160,7 +161,7 @@ class Running:
         """Add the contributions (M, W) of M more orders."""
         self.orders += len(values)
         self._total += values.sum(0)
-        if self._paired:  # an odd one out counts for the mean alone
+        if self._paired:  # a single order is no observation
             even = len(values) // 2 * 2
             values = (values[0:even:2] + values[1:even:2]) / 2
         if not len(values):

@@ -16,6 +16,32 @@ from torch import Tensor
 from torch.nn import functional
 
 
+def project(table: Tensor, weight: Tensor) -> Tensor:
+    """(U * k, F) every word (U, D) by every offset of the filters (F, D, k): row w * k + j is word w by offset j."""
+    filters, dim, width = weight.shape
+    projected: Tensor = (table @ weight.permute(1, 2, 0).reshape(dim, width * filters)).view(-1, filters)
+    return projected
+
+
+def pooled(projected: Tensor, index: Tensor, width: int, windows: Tensor, pads: tuple[int, int]) -> Tensor:
+    """(B, F) largest response over the counted windows, without a gradient and without bias.
+
+    Args:
+        projected: (U * k, F) what `project` makes of the words, the first of them zeros.
+        index: (B, T) word at every position; 0 is padding.
+        width: k.
+        windows: (B,) how many windows of each text count.
+        pads: how many zeros in front and behind.
+    """
+    offsets = torch.arange(width, dtype=index.dtype, device=index.device)
+    rows = functional.pad(index, pads).unfold(1, width, 1) * width + offsets  # (B, W, k)
+    counted = torch.arange(rows.shape[1], device=index.device) < windows.unsqueeze(1)
+    if not counted.all():  # what does not count repeats the first window, which costs less than to hide what it gives
+        rows = torch.where(counted.unsqueeze(-1), rows, rows[:, :1])
+    sums = functional.embedding_bag(rows.reshape(-1, width), projected, mode="sum")
+    return sums.view(*rows.shape[:2], -1).amax(1)
+
+
 class _WindowMax(torch.autograd.Function):
     @staticmethod
     def forward(

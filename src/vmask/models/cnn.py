@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vmask.config import check_positive, option
+from vmask.data.batches import sorted_buckets
 from vmask.errors import ConfigError
 from vmask.masks.contract import Embedded, Masked
 from vmask.models import MODELS
-from vmask.models._window_max import window_max
-from vmask.models.contract import WordEncoder
+from vmask.models._window_max import pooled, project, window_max
+from vmask.models._window_tables import ROWS, WindowTables
+from vmask.models.contract import Reader, WordEncoder, ZeroReader
+
+READER_TOKENS = 4096
+"""Positions that a reader computes at a time: what it makes of them stays in the cache."""
+MOST_BITS = 8
+"""Words of the widest filter whose patterns are tabulated."""
 
 
 @dataclass(frozen=True)
@@ -71,18 +81,71 @@ class CNN(WordEncoder):
             index = torch.arange(len(table), device=table.device).view_as(index)
         elif masked is not None:
             scale = masked.scale  # padding is a vector of zeros, whatever its scale
-        pooled = []
+        best = []
+        for width, convolution in self._filters():
+            pads, windows = self._windows(width, index.shape[1], lengths)
+            assert convolution.bias is not None
+            response = window_max(table, index, scale, convolution.weight, convolution.bias, windows, pads)
+            best.append(torch.relu(response))
+        logits: Tensor = self.output(self.dropout(torch.cat(best, 1)))
+        return logits
+
+    def reader(self, seen: Tensor) -> Reader | None:
+        """Every word is projected once by every offset of every filter; a text is gathers, adds and a maximum."""
+        if self.options.count_padding:
+            return None
+        projections, bias = self._projections(seen)
+
+        def read(index: NDArray[np.int32], lengths: NDArray[np.int64], batch_rows: int) -> Tensor:
+            logits = seen.new_empty(len(index), self.output.out_features)
+            for rows in sorted_buckets(lengths, READER_TOKENS, batch_rows):
+                words = torch.from_numpy(index[rows, : max(int(lengths[rows[-1]]), 1)]).to(seen.device)
+                sizes = torch.from_numpy(lengths[rows]).to(seen.device)
+                best = []
+                for width, projected in projections:
+                    pads, windows = self._windows(width, words.shape[1], sizes)
+                    best.append(pooled(projected, words, width, windows, pads))
+                logits[torch.from_numpy(rows)] = self.output(torch.relu_(torch.cat(best, 1) + bias))
+            return logits
+
+        return read
+
+    def zero_reader(self, seen: Tensor) -> ZeroReader | None:
+        """The responses of neighbouring windows are tabulated for every pattern of the words under them."""
+        if self.options.count_padding or max(self.options.widths) > MOST_BITS:
+            return None
+        projections, bias = self._projections(seen)
+
+        def read(words: NDArray[np.int32], keep: NDArray[np.bool_]) -> Tensor:
+            there = torch.from_numpy(words).to(seen.device)
+            size = torch.tensor([len(words)])
+            tables = [
+                WindowTables(projected, there, width, self._windows(width, len(words), size)[0])
+                for width, projected in projections
+            ]
+            logits = []
+            for some in torch.split(torch.from_numpy(keep).to(seen.device), ROWS):
+                best = torch.cat([table.pooled(some.to(seen.dtype)) for table in tables], 1)
+                logits.append(self.output(best.add_(bias).relu_()))
+            return torch.cat(logits)
+
+        return read
+
+    def _projections(self, seen: Tensor) -> tuple[list[tuple[int, Tensor]], Tensor]:
+        """For every width the words (U * k, F) by every offset of the filters, and the bias of all filters."""
+        bias = torch.cat([one.bias for _, one in self._filters() if one.bias is not None])
+        return [(width, project(seen, one.weight)) for width, one in self._filters()], bias
+
+    def _filters(self) -> Iterator[tuple[int, nn.Conv1d]]:
         for width, convolution in zip(self.options.widths, self.convolutions, strict=True):
             assert isinstance(convolution, nn.Conv1d)
-            assert convolution.bias is not None
-            reach = width - 1 if self.options.padding == "wide" else 0
-            # A text shorter than the filter still fills one window, the rest of it zero.
-            pads = (reach, max(reach, width - index.shape[1]))
-            if self.options.count_padding:
-                windows = torch.full_like(lengths, index.shape[1] + sum(pads) - width + 1)
-            else:
-                windows = (lengths + 2 * reach - width + 1).clamp_min(1)
-            best = window_max(table, index, scale, convolution.weight, convolution.bias, windows, pads)
-            pooled.append(torch.relu(best))
-        logits: Tensor = self.output(self.dropout(torch.cat(pooled, 1)))
-        return logits
+            yield width, convolution
+
+    def _windows(self, width: int, longest: int, lengths: Tensor) -> tuple[tuple[int, int], Tensor]:
+        """Zeros in front of and behind texts of up to `longest` words, and how many windows (B,) of each count."""
+        reach = width - 1 if self.options.padding == "wide" else 0
+        # A text shorter than the filter still fills one window, the rest of it zero.
+        pads = (reach, max(reach, width - longest))
+        if self.options.count_padding:
+            return pads, torch.full_like(lengths, longest + sum(pads) - width + 1)
+        return pads, (lengths + 2 * reach - width + 1).clamp_min(1)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vmask.data.batches import Batch
@@ -64,6 +66,15 @@ class Encoder(nn.Module):
         raise NotImplementedError
 
 
+Reader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int64], int], Tensor]
+"""(R, C) logits of many texts that are made of a few words: (R, T) which word stands at every position, 0 behind the
+end; (R,) words of each text; how many texts to compute at a time, at most. Texts that begin alike stand together."""
+
+
+ZeroReader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.bool_]], Tensor]
+"""(R, C) logits of one text, (T,) its words, where words are zeroed: (R, T) which are kept."""
+
+
 class WordEncoder(Encoder):
     """An encoder over a table of word vectors.
 
@@ -90,6 +101,22 @@ class WordEncoder(Encoder):
         """(U, D) rows of the table."""
         vectors: Tensor = self.embedding(ids)
         return vectors
+
+    def reader(self, seen: Tensor) -> Reader | None:
+        """A faster way than `encode` to read many texts over few words; None where the model has none.
+
+        Args:
+            seen: (U, D) what is seen of each of the words behind the mask; the first is padding, all zeros.
+        """
+        return None
+
+    def zero_reader(self, seen: Tensor) -> ZeroReader | None:
+        """A faster way than `reader` to read one text with many patterns of zeroed words; None where there is none.
+
+        Args:
+            seen: as of `reader`.
+        """
+        return None
 
     def freeze_embeddings(self) -> None:
         """Train the word vectors no further."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -12,7 +14,8 @@ from vmask.config import check_positive, option
 from vmask.errors import ConfigError
 from vmask.masks.contract import Embedded, Masked
 from vmask.models import MODELS
-from vmask.models.contract import WordEncoder, max_over_time
+from vmask.models._prefixes import steps
+from vmask.models.contract import Reader, WordEncoder, max_over_time
 
 
 @dataclass(frozen=True)
@@ -75,3 +78,49 @@ class LSTM(WordEncoder):
             pooled = torch.tanh(pooled)
         logits: Tensor = self.output(self.dropout(pooled))
         return torch.softmax(logits, 1) if self.options.double_softmax and self.training else logits
+
+    def reader(self, seen: Tensor) -> Reader | None:
+        """Every word goes through the input weights once, and a beginning that texts share is read once."""
+        if self.options.count_padding:
+            return None
+        from_input, from_hidden, *biases = self.lstm.all_weights[0]
+        inputs = torch.addmm(biases[0] + biases[1], seen, from_input.t())  # (U, 4 H)
+        recurrent = from_hidden.t().contiguous()
+
+        def read(index: NDArray[np.int32], lengths: NDArray[np.int64], batch_rows: int) -> Tensor:
+            pooled = seen.new_zeros(len(index), self.lstm.hidden_size)
+            for start in range(0, len(index), batch_rows):
+                some = slice(start, start + batch_rows)
+                self._read(inputs, recurrent, index[some], lengths[some], pooled[some])
+            if self.options.squash:
+                pooled = torch.tanh(torch.tanh(pooled))
+            logits: Tensor = self.output(pooled)
+            return logits
+
+        return read
+
+    def _read(
+        self,
+        inputs: Tensor,
+        recurrent: Tensor,
+        index: NDArray[np.int32],
+        lengths: NDArray[np.int64],
+        pooled: Tensor,
+    ) -> None:
+        """Put the largest value of every hidden unit over the texts (R, T) into `pooled` (R, H)."""
+        size = pooled.shape[1]
+        hidden, cell = pooled.new_zeros(1, size), pooled.new_zeros(1, size)
+        best = pooled.new_full((1, size), -torch.inf)
+        for step in steps(index, lengths):
+            words, parents, ended, ends = (
+                torch.from_numpy(part).to(pooled.device) for part in (step.words, step.parents, step.ended, step.ends)
+            )
+            gates = torch.addmm(inputs.index_select(0, words), hidden.index_select(0, parents), recurrent)
+            gates[:, : 2 * size].sigmoid_()  # input and forget gate
+            gates[:, 2 * size : 3 * size].tanh_()
+            gates[:, 3 * size :].sigmoid_()
+            into, forget, new, out = gates.chunk(4, 1)
+            cell = cell.index_select(0, parents).mul_(forget).addcmul_(into, new)
+            hidden = torch.tanh(cell).mul_(out)
+            best = torch.maximum(best.index_select(0, parents), hidden)
+            pooled.index_copy_(0, ended, best.index_select(0, ends))

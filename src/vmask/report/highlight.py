@@ -12,49 +12,110 @@ if TYPE_CHECKING:
     from vmask.explain.contract import Explanation
 
 PAPER = (255, 255, 255)
-INK = (17, 94, 163)
-"""Colours of the least and the most important word of a text."""
+FOR, AGAINST = (17, 94, 163), (176, 78, 0)
+"""Grounds of the words that speak most for and against a class: a blue and an orange that no colour-blindness mixes."""
+STRONG = 0.7
+"""Strength above which letters are white. The ground leaps there over the tones on which no letters are easily read."""
+FAINT = 0.1
+"""Strength below which a terminal shows a word plain."""
+
+
+def opacity(strength: float) -> float:
+    """How much of the colour covers the ground behind a word of this strength, from -1 to 1."""
+    strength = abs(strength)
+    return strength if strength <= STRONG else 0.9 + 0.1 * (strength - STRONG) / (1 - STRONG)
 
 
 def shade(strength: float) -> tuple[int, int, int]:
-    """Background colour of a word of this strength, from 0 to 1."""
-    red, green, blue = (round(low + (high - low) * strength) for low, high in zip(PAPER, INK, strict=True))
+    """Ground of a word of this strength, from -1 to 1, on white paper."""
+    ink, share = AGAINST if strength < 0 else FOR, opacity(strength)
+    red, green, blue = (round(low + (high - low) * share) for low, high in zip(PAPER, ink, strict=True))
     return red, green, blue
 
 
 def letters(strength: float) -> str:
     """Colour of the letters that can be read on `shade(strength)`."""
-    return "#ffffff" if strength > 0.5 else "#1a1a1a"
+    return "#ffffff" if abs(strength) > STRONG else "#1a1a1a"
+
+
+def css(strength: float) -> str:
+    """Style of a word of this strength; the page may be light or dark, for a weak colour lets it through."""
+    red, green, blue = AGAINST if strength < 0 else FOR
+    colour = "#fff" if abs(strength) > STRONG else "inherit"
+    return f"background:rgba({red},{green},{blue},{opacity(strength):.2f});color:{colour}"
+
+
+def printable(text: str) -> str:
+    """The text without control characters, a space for each: some a terminal obeys, others `rich` drops."""
+    return "".join(" " if category(char) == "Cc" else char for char in text)
 
 
 def rich_text(explanation: Explanation) -> Text:
-    """The text for a terminal, words that stand out on a blue ground; a terminal may be dark, so others stay plain."""
+    """The text for a terminal, words that stand out on their colours; a terminal may be dark, so others stay plain."""
     from rich.style import Style
     from rich.text import Text
 
-    # Text drops some control characters, which would move the spans, and a terminal obeys others.
-    out = Text("".join(" " if category(char) == "Cc" else char for char in explanation.text))
+    out = Text(printable(explanation.text))
     for (start, end), strength in zip(explanation.spans, explanation.strengths(), strict=True):
-        if strength > 0:
-            tone = 0.35 + 0.65 * strength  # never near white
-            red, green, blue = shade(tone)
-            style = Style(color=letters(tone), bgcolor=f"rgb({red},{green},{blue})", bold=strength > 0.75)
+        if abs(strength) >= FAINT:
+            tone = strength if abs(strength) > STRONG else 0.35 * (1 if strength > 0 else -1) + 0.5 * strength
+            red, green, blue = shade(tone)  # never near white
+            style = Style(color=letters(tone), bgcolor=f"rgb({red},{green},{blue})", bold=abs(strength) > 0.75)
             out.stylize(style, start, end)
     return out
 
 
 def html_text(explanation: Explanation) -> str:
-    """The text as HTML; a word's score shows when the pointer rests on it."""
+    """The text as HTML that needs no style sheet; a word's score shows when the pointer rests on it."""
     parts, at = [], 0
     for (start, end), strength, score in zip(
         explanation.spans, explanation.strengths(), explanation.scores, strict=True
     ):
         parts.append(escape(explanation.text[at:start]))
-        red, green, blue = shade(strength)
         parts.append(
-            f'<mark style="background:rgb({red},{green},{blue});color:{letters(strength)}" title="{score:.3f}">'
+            f'<mark style="{css(strength)}" title="{shown_score(explanation, score)}">'
             f"{escape(explanation.text[start:end])}</mark>"
         )
         at = end
     parts.append(escape(explanation.text[at:]))
     return f'<span class="vmask">{"".join(parts)}</span>'
+
+
+def shown_score(explanation: Explanation, score: float, digits: int = 3) -> str:
+    """A score of an explanation, with its sign where that means something."""
+    return f"{score:+.{digits}f}" if explanation.signed else f"{score:.{digits}f}"
+
+
+def strongest(explanation: Explanation, k: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+    """Up to k words with the highest scores, and up to k that speak most against the class, with their scores."""
+    if not explanation.signed:
+        return explanation.top(k), []
+    ranked = explanation.top(len(explanation.words))
+    speak_for = [(word, score) for word, score in ranked if score > 0]
+    against = [(word, score) for word, score in reversed(ranked) if score < 0]
+    return speak_for[:k], against[:k]
+
+
+def summary(explanation: Explanation) -> str:
+    """A line under a text in a terminal: class, probability, strongest words, and what else should be known."""
+
+    def listed(words: list[tuple[str, float]]) -> str:
+        return ", ".join(f"{word} {shown_score(explanation, score, 2)}" for word, score in words) or "none"
+
+    speak_for, against = strongest(explanation, 5)
+    line = f"{explanation.target} {explanation.probability:.2f}  top words: {listed(speak_for)}"
+    if against:
+        line += f"  against: {listed(against)}"
+    if notes := remarks(explanation):
+        line += f"  ({', '.join(notes)})"
+    return printable(line)
+
+
+def remarks(explanation: Explanation) -> list[str]:
+    """What a reader should know of an explanation besides its words."""
+    notes = []
+    if "fit" in explanation.details:
+        notes.append(f"fit R² {explanation.details['fit']:.2f}")
+    if explanation.unseen:
+        notes.append(f"{explanation.unseen:,} words past the length limit")
+    return notes

@@ -39,17 +39,29 @@ class Page:
     how: Mapping[str, str] = field(default_factory=dict)
 
 
+CLOSING = "\n</main></body></html>\n"
+
+
+def opening(title: str, summary: str) -> str:
+    """The start of an HTML document that needs nothing from outside, up to its first section; `CLOSING` ends it."""
+    style = files("vmask.report").joinpath("page.css").read_text(encoding="utf-8")
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
+        f"<body><main><h1>{escape(title)}</h1><p class=lead>{escape(summary)}</p>\n"
+    )
+
+
+def how_section(facts: Mapping[str, str]) -> str:
+    """How something was made, name -> value."""
+    rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
+    return f"<section><h2>How this was made</h2><table class=how>{rows}</table></section>" if rows else ""
+
+
 def render(page: Page) -> str:
     """The page as one HTML document without anything from outside."""
-    style = files("vmask.report").joinpath("page.css").read_text(encoding="utf-8")
-    sections = [_accuracy(page), _curve(page), _words(page), _texts(page), _how(page)]
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(page.title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
-        f"<body><main><h1>{escape(page.title)}</h1><p class=lead>{escape(page.summary)}</p>\n"
-        + "\n".join(sections)
-        + "\n</main></body></html>\n"
-    )
+    sections = [_accuracy(page), _curve(page), _words(page), _texts(page), how_section(page.how)]
+    return opening(page.title, page.summary) + "\n".join(sections) + CLOSING
 
 
 def _accuracy(page: Page) -> str:
@@ -94,12 +106,7 @@ def _texts(page: Page) -> str:
         for explanation, true in page.explanations
     )
     return (
-        "<section><h2>Texts as the model sees them</h2><p>The darker a word, the more of it the classifier sees; words "
-        "below the middle of their text stay white. Rest the pointer on a word for its importance.</p>"
+        "<section><h2>Texts as the model sees them</h2><p>The deeper a word's colour, the more of it the classifier "
+        "sees; words below the middle of their text stay plain. Rest the pointer on a word for its importance.</p>"
         f"<ul class=texts>{items}</ul></section>"
     )
-
-
-def _how(page: Page) -> str:
-    rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in page.how.items())
-    return f"<section><h2>How this was made</h2><table class=how>{rows}</table></section>" if rows else ""

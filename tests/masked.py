@@ -1,4 +1,4 @@
-"""Small models with masks that do something."""
+"""Fixtures: small models with masks that do something."""
 
 from __future__ import annotations
 

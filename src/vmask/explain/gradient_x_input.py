@@ -1,0 +1,28 @@
+"""Gradient times input: how the probability would change with a little less of a word (Shrikumar et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from vmask.explain import EXPLAINERS
+from vmask.explain._gradients import GradientExplainer
+
+if TYPE_CHECKING:
+    from vmask.seam import AtSeam
+
+
+@EXPLAINERS.register("gradient_x_input")
+class GradientXInput(GradientExplainer):
+    """The gradient of the target's probability at what is seen of a word, times what is seen: one step of a line to 0.
+
+    It is the derivative by how much is kept of the word, with `hide=zero`.
+    """
+
+    kind = "InputXGradient"
+
+    def attribute(self, seam: AtSeam, targets: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """(B, T) scores of positions."""
+        z = seam.z.clone().requires_grad_()  # captum warns of one that does not
+        return self.captum()(seam.answer).attribute(z, targets, (seam.index, seam.lengths)).sum(-1), {}
