@@ -31,6 +31,9 @@ TOUR = [
     "vmask evaluate my-model examples/more-hotels.csv --json",
     "vmask words my-model --top 6 --min-count 3",
     "vmask ls models",
+    "vmask explain my-model 'Lovely lobby, but the shower was filthy.' --method lime",
+    "vmask explain my-model --input examples/more-hotels.csv --method shapley --out explanations.jsonl",
+    "vmask words --explanations explanations.jsonl --label 1 --top 6",
 ]
 ENCODER = [
     "vmask train examples/hotels.csv --text review --label stars --model minilm --out hotels --seed 0",
@@ -113,8 +116,17 @@ def speed() -> str:
     return "\n".join(lines)
 
 
+def explainers() -> str:
+    from vmask.explain import EXPLAINERS
+
+    rows = [f"| `{name}` | {EXPLAINERS.describe(name)} |" for name in EXPLAINERS.names()]
+    return "\n".join(["| method | what it is |", "|---|---|", *rows])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "masks": masks,
+    "explainers": explainers,
+    "explaining": benchmark("bench_explain", "table"),
     "accuracy": benchmark("accuracy", "table"),
     "gains": benchmark("accuracy", "gains"),
     "encoders": benchmark("encoders", "table"),

@@ -17,16 +17,16 @@ LABELS = [f"class {number}" for number in range(CLASSES)]
 MAX_WORDS = 48
 
 
-def word_predictor(build, model, mask, factor=2.5, **options):
+def word_predictor(build, model, mask, factor=2.5, max_words=MAX_WORDS, **options):
     """A model over `WORDS`; `factor` makes its weights large, so that hiding a word shows."""
     made = build(model, mask, **options)
     with torch.no_grad():
         for name, tensor in made.encoder.named_parameters():
             if not name.startswith("embedding"):
                 tensor.mul_(factor)
-    words = WordTokenizer.build(WORDS, "gentle", MAX_WORDS)
+    words = WordTokenizer.build(WORDS, "gentle", max_words)
     ones = np.ones(VOCABULARY, np.int64)
-    padded = MAX_WORDS if options.get("pad_to_max") or options.get("preset") == "paper_code" else 0
+    padded = max_words if options.get("pad_to_max") or options.get("preset") == "paper_code" else 0
     return WordPredictor(made, words, LABELS, ones, ones.astype(bool), torch.device("cpu"), padded)
 
 

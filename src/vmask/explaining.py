@@ -73,11 +73,12 @@ def explain_texts(
     """
     predictor = as_predictor(model, labels)
     kind = EXPLAINERS.get(method)
-    explainer = kind(make(kind.Options, options))
     if kind.needs and not hasattr(predictor, kind.needs):
         raise ConfigError(f"method={method} looks into the model, and this one is a plain function. Use method=lime.")
     if hide is not None and not kind.hides:
         raise ConfigError(f"method={method} hides no words. Leave hide out.")
+    explainer = kind(make(kind.Options, options))
+    explainer.name = method
     asked = make(ExplainConfig, {"seed": seed, "hide": hide, "batch_size": batch_size, "workers": workers})
     hidden_by = asked.hide or "remove"
     if kind.hides:

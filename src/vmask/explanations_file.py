@@ -68,11 +68,9 @@ class ExplanationsFile:
         self.asked = json.loads(json.dumps(asked))
         if path.is_dir():
             raise OutputExists(f"{path} is a folder. Name a file.")
-        if overwrite:
-            self.part.unlink(missing_ok=True)
-        elif path.exists() and not self.part.exists():  # with both there, replacing the first was begun
+        if path.exists() and not overwrite and not self.part.exists():  # with both there, replacing one was begun
             raise OutputExists(f"{path} exists. Choose another file, or add --overwrite to replace it.")
-        self.done = _lines(self.part) if self.part.exists() else 0
+        self.done = _lines(self.part) if self.part.exists() and not overwrite else 0
         if self.done:
             self._check_asked()
 
@@ -133,9 +131,9 @@ class ExplanationsFile:
 
     def _added(self, explanations: Iterable[Explanation]) -> Iterator[Explanation]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(self.side, to_json(self.asked))
         with self.part.open("r+b" if self.done else "w+b") as stream:
             _drop_torn(stream)
+            write_text(self.side, to_json(self.asked))  # after lines that were asked otherwise are gone
             try:
                 for explanation in explanations:
                     stream.write(f"{explanation.to_json()}\n".encode())

@@ -105,7 +105,7 @@ def distinct_rows(keep: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     if keep.dtype != np.bool_:
         distinct, inverse = np.unique(keep, axis=0, return_inverse=True)
         return distinct, inverse.reshape(-1)
-    packed = np.packbits(keep, axis=1)
+    packed = np.ascontiguousarray(np.packbits(keep, axis=1))
     if packed.shape[1] <= 8:  # numbers sort much faster than bytes
         eight = np.zeros((rows, 8), np.uint8)
         eight[:, : packed.shape[1]] = packed

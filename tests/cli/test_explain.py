@@ -235,7 +235,7 @@ def test_the_file_has_what_json_prints(vmask, fails, trained, splits, tmp_path):
 
 @pytest.mark.usefixtures("small_chunks")
 @pytest.mark.parametrize("n", [0, 1, 4, 6, 11])
-def test_a_file_that_was_cut_off_is_gone_on_with(vmask, fails, trained, splits, tmp_path, cut_off, n):
+def test_a_file_that_was_cut_off_is_gone_on_with(vmask, trained, splits, tmp_path, cut_off, n):
     whole, out, page = tmp_path / "whole.jsonl", tmp_path / "out.jsonl", tmp_path / "out.html"
     words = ["explain", trained, "--input", splits, *LIME]
     vmask(*words, "--out", whole)
@@ -292,6 +292,8 @@ def test_a_file_is_not_gone_on_with_where_something_else_is_asked(
     assert "otherwise: model " in fails("explain", base_model, *words[2:], *LIME)
     assert "explains another text" in fails("explain", trained, "--input", splits / "dev.csv", "--out", out, *LIME)
     assert "the input has 3 texts" in fails(*words, *LIME, "--limit", 3)
+    fails("explain", trained, "--input", tmp_path / "none.txt", "--out", out, "--overwrite")
+    assert len(list(read_explanations(tmp_path / "out.jsonl.part"))) == 5  # kept until something else is begun
     assert vmask(*words, *LIME, "--workers", 2, "--batch-size", 9, "--hide", "remove", "--limit", 8).code == 0
     assert len(list(read_explanations(out))) == 8
     assert vmask(*words, "--method", "occlusion", "--overwrite").code == 0

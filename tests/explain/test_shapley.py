@@ -8,7 +8,6 @@ from math import factorial
 import numpy as np
 import pytest
 import torch
-from captum.attr import ShapleyValueSampling
 
 from games import Game, additive, doc_of, mixed
 from predictors import random_text, word_predictor
@@ -127,6 +126,7 @@ def network(build):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("hide", ["remove", "unk", "zero"])
 def test_the_same_orders_give_the_values_of_captum(network, hide, variant, monkeypatch):
+    captum = pytest.importorskip("captum.attr")
     (doc,) = network.prepare([random_text(11)])
     orders = OrderStream(11, variant, np.random.default_rng(5)).take(8)
     monkeypatch.setattr(OrderStream, "take", lambda self, count: orders[:count])
@@ -135,7 +135,7 @@ def test_the_same_orders_give_the_values_of_captum(network, hide, variant, monke
         (answers,) = network.predict_kept([doc], [kept.bool().numpy()], hide)
         return torch.from_numpy(answers)
 
-    theirs = ShapleyValueSampling(forward)
+    theirs = captum.ShapleyValueSampling(forward)
     theirs.permutation_generator = lambda features, samples: (order.tolist() for order in orders)
     expected = theirs.attribute(torch.ones(1, 11), target=2, n_samples=8, perturbations_per_eval=4)[0].numpy()
     (found,) = SampleShapley(ShapleyOptions(permutations=8, variant=variant)).explain(network, [doc], [2], hide=hide)

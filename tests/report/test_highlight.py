@@ -92,7 +92,7 @@ def test_letters_can_be_read_on_every_ground_light_and_dark(strength):
 def test_words_for_a_class_are_blue_and_those_against_it_orange():
     explanation = explain("good but bad", "good", "but", "bad", scores=(0.4, 0.01, -0.2), signed=True)
     styles = re.findall(r'<mark style="([^"]*)" title="([^"]*)"', html_text(explanation))
-    assert [title for _, title in styles] == ["+0.400", "+0.010", "-0.200"]
+    assert [title for _, title in styles] == ["+0.400", "+0.0100", "-0.200"]
     colours = [tuple(map(int, re.findall(r"\d+", style)[:3])) for style, _ in styles]
     assert colours[0][2] > colours[0][0]  # blue
     assert colours[2][0] > colours[2][2]  # orange

@@ -104,6 +104,7 @@ class Explainer:
         draws: whether it is random, so that the seed matters.
         signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
         needs: what it asks of a model beyond `Predictor`: the name of an optional method.
+        name: what explanations record as their method; by default the name of its file.
         of_pieces: where words consist of pieces, how their scores become a word's.
     """
 
@@ -116,6 +117,7 @@ class Explainer:
 
     def __init__(self, options: Any = None) -> None:
         self.options = self.Options() if options is None else options
+        self.name = type(self).__module__.rpartition(".")[2]
 
     def explain(
         self,
@@ -188,11 +190,6 @@ class Explainer:
             signed=self.signed,
             details=details,
         )
-
-    @property
-    def name(self) -> str:
-        """The name that the method is registered under."""
-        return type(self).__module__.rpartition(".")[2]
 
 
 def classes_of(probabilities: NDArray[np.float32], targets: Sequence[int] | None) -> list[int]:

@@ -69,7 +69,7 @@ class Lime(Explainer):
         for start in range(0, self.options.samples, BLOCK):
             size = min(BLOCK, self.options.samples - start)
             kept = [sample(count, size, stream, start == 0) for count, stream in zip(counts, streams, strict=True)]
-            keep = [rows[:, one] for rows, one in zip(kept, features, strict=True)]
+            keep = [np.take(rows, one, axis=1) for rows, one in zip(kept, features, strict=True)]
             answers = predictor.predict_kept(docs, keep, hide)
             if not whole:
                 whole = [rows[0] for rows in answers]

@@ -82,8 +82,8 @@ def html_text(explanation: Explanation) -> str:
 
 
 def shown_score(explanation: Explanation, score: float, digits: int = 3) -> str:
-    """A score of an explanation, with its sign where that means something."""
-    return f"{score:+.{digits}f}" if explanation.signed else f"{score:.{digits}f}"
+    """A score of an explanation in so many significant digits, with its sign where that means something."""
+    return f"{score:+#.{digits}g}" if explanation.signed else f"{score:#.{digits}g}"
 
 
 def strongest(explanation: Explanation, k: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
