@@ -51,15 +51,24 @@ SHAPLEY_BARS = {
     ("sst2", "minilm", "remove", CAPTUM): 1.3,
 }
 IMDB_WORDS, IMDB_TEXTS = 250, 10
+MEMORY_BAR = 50  # megabytes that ten times the texts or samples may take more
 MEMORY = """
-import resource, sys
+import sys
+from pathlib import Path
 from vmask import TextClassifier, explain_texts, load_dataset
+
+def megabytes(name):
+    (line,) = (one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith(name))
+    return int(line.split()[1]) // 1024
+
 folder, data_dir, texts, samples = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-classifier = TextClassifier.load(folder, "cpu")
 chosen = load_dataset("imdb", data_dir=data_dir).splits["test"].texts[:texts]
-loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+classifier = TextClassifier.load(folder, "cpu")
+classifier.explain(chosen[:1], "lime")
+Path("/proc/self/clear_refs").write_text("5")  # forget the peak of loading
+before = megabytes("VmRSS")
 count = sum(1 for _ in explain_texts(classifier, chosen, "lime", samples=samples))
-print(count, loaded // 1024, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+print(count, before, megabytes("VmHWM"))
 """
 
 
@@ -167,7 +176,7 @@ def memory(folder: Path, data_dir: str) -> list[dict]:
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         count, loaded, peak = map(int, done.stdout.split())
         rows.append({"texts": count, "samples": samples, "loaded_mb": loaded, "peak_mb": peak})
-        print(f"peak memory, {count} IMDB texts, {samples} samples: {peak} MB, {loaded} MB before", flush=True)
+        print(f"peak memory, {count} IMDB texts, {samples} samples: {peak} MB, {loaded} MB after the first", flush=True)
     return rows
 
 
@@ -193,7 +202,7 @@ def measure(args: argparse.Namespace) -> dict:
                 write(args.out, result)
     result["memory"] = memory(args.models / "imdb--cnn", args.data_dir)
     low, *others = (row["peak_mb"] - row["loaded_mb"] for row in result["memory"])
-    result["memory_held"] = all(other <= 1.25 * low + 50 for other in others)
+    result["memory_held"] = all(other <= low + MEMORY_BAR for other in others)
     return result
 
 
@@ -226,7 +235,7 @@ def table(path: Path = RESULT) -> str:
         bar = "" if row["bar"] is None else f"≥ {row['bar']}"
         cells = (row["method"], names[row["model"]], texts, row["hide"], row["against"], f"{row['median']:.1f}")
         lines.append(f"| {' | '.join((*cells, spread, bar))} |")
-    lines += ["", "| IMDB texts, CNN | samples | MB with the model loaded | MB at most |", "|---|---|---|---|"]
+    lines += ["", "| IMDB texts, CNN | samples | MB after the first text | MB at most |", "|---|---|---|---|"]
     for row in result["memory"]:
         lines.append(f"| {row['texts']} | {row['samples']} | {row['loaded_mb']} | {row['peak_mb']} |")
     return "\n".join(lines)

@@ -80,7 +80,7 @@ def test_a_way_of_hiding_is_refused_where_no_words_are_hidden(fitted, method):
         ({"method": "lime", "alpha": -1.0}, "alpha is -1.0"),
         ({"method": "shapley", "permutations": 0}, "permutations is 0; it must be at least 1"),
         ({"method": "shapley", "tolerance": float("nan")}, "tolerance is nan"),
-        ({"method": "lime", "hide": "removed"}, "Unknown way of hiding 'removed'. Did you mean 'remove'"),
+        ({"method": "lime", "hide": "removed"}, "'removed'. Did you mean 'remove'"),
         ({"method": "lime", "hide": "mask"}, "Use hide=unk"),
         ({"method": "lime", "seed": -1}, "seed is -1"),
         ({"method": "lime", "seed": 1.5}, "seed is 1.5; it must be of type int"),
@@ -170,7 +170,7 @@ def test_texts_are_taken_as_they_are_needed(workers):
     found = explain_texts(half, texts, "occlusion", workers=workers)
     assert texts.taken == 0
     assert next(found).text == "text 0"
-    assert 0 < texts.taken <= 2 * explaining.CHUNK
+    assert 0 < texts.taken <= (workers + 1) * explaining.CHUNK < 1000
     rest = list(found)
     assert [one.text for one in rest] == [f"text {number}" for number in range(1, 1000)]
     assert texts.taken == 1000

@@ -397,6 +397,46 @@ def test_a_long_text_among_short_ones(made):
         check(predictor, docs, [patterns(doc, rows=30 if doc is docs[0] else 2) for doc in docs], hide)
 
 
+ALL_CNNS = [name for name in MODELS if name.startswith("cnn")]
+
+
+@pytest.mark.parametrize("name", [*ALL_CNNS, "lstm, vmask"])
+def test_one_text_under_very_many_perturbations(made, name):
+    """So many that a model may prepare for this text alone."""
+    predictor = made(name)
+    docs = predictor.prepare([random_text(11), random_text(40), random_text(3)])
+    random = np.random.default_rng(0)
+    keep = [random.random((rows, len(doc.spans))) < 0.6 for doc, rows in zip(docs, (900, 1200, 20), strict=True)]
+    assert len(np.unique(keep[0], axis=0)) > 512
+    assert len(np.unique(keep[1], axis=0)) > 1024
+    for hide in ("zero", "remove", "unk"):
+        check(predictor, docs, keep, hide)
+
+
+@pytest.mark.parametrize("name", ALL_CNNS)
+def test_any_text_may_be_prepared_for_alone(made, name, monkeypatch):
+    monkeypatch.setattr(kept, "MANY", 1)
+    predictor = made(name)
+    docs = predictor.prepare([random_text(length) for length in range(14)])
+    check(predictor, docs, [patterns(doc) for doc in docs], "zero")
+    for size in (1, 7):
+        check(predictor.batched(size), docs[:5], [patterns(doc) for doc in docs[:5]], "zero")
+
+
+@pytest.mark.parametrize(("model", "mask"), [("cnn", "vmask"), ("lstm", "vmask"), ("cnn", "iba")])
+@pytest.mark.parametrize("length", [8, 9, 63, 64, 65, 129])
+def test_texts_of_any_length(build, model, mask, length):
+    """Rows that differ at the last word alone, too."""
+    predictor = word_predictor(build, model, mask, max_words=200, **SMALL[model])
+    (doc,) = predictor.prepare([random_text(length)])
+    keep = patterns(doc, rows=6)
+    last = keep.copy()
+    last[:, -1] ^= True
+    keep = np.vstack([keep, last, ~np.eye(length, dtype=bool)[-9:]])
+    for hide in ("zero", "remove", "unk"):
+        check(predictor, [doc], [keep], hide)
+
+
 # What cannot be done ----------------------------------------------------------------------------------------------
 
 

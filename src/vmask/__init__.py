@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from vmask.data.datasets import load_dataset
     from vmask.explain.contract import Explanation
     from vmask.explaining import explain_texts
+    from vmask.explanations_file import read_explanations
 
-__all__ = ["Explanation", "TextClassifier", "__version__", "explain_texts", "load_dataset"]
+__all__ = ["Explanation", "TextClassifier", "__version__", "explain_texts", "load_dataset", "read_explanations"]
 
 # torch and scikit-learn take seconds to import; `vmask --help` and `import vmask` should not.
 _LAZY = {
@@ -20,6 +21,7 @@ _LAZY = {
     "TextClassifier": "vmask.classifier",
     "explain_texts": "vmask.explaining",
     "load_dataset": "vmask.data.datasets",
+    "read_explanations": "vmask.explanations_file",
 }
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.config import HIDES
 from vmask.data.words import whole_characters, whole_words
 from vmask.errors import ConfigError, DataError, UnknownName
-from vmask.explain.contract import HIDES, Doc
+from vmask.explain.contract import Doc
 
 
 class BlackBox:

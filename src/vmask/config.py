@@ -101,6 +101,26 @@ class TrainConfig:
         check_positive(self, "weight_decay", "beta", "patience", "beta_end", "seed", minimum=0)
 
 
+HIDES = ("remove", "zero", "unk", "mask")
+"""Ways of hiding a word: close the gap, a vector of zeros, the token for unknown words, the mask token."""
+
+
+@dataclass(frozen=True)
+class ExplainConfig:
+    """How texts are explained."""
+
+    method: str = option("mask", "how, see `vmask ls explainers`")
+    target: Any = option(None, "label to explain; by default the predicted one")
+    seed: int = option(0, "seed of random methods")
+    hide: Literal["remove", "zero", "unk", "mask"] | None = option(None, "how words are hidden; by default remove")
+    batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
+    workers: int = option(1, "texts are explained by this many threads; the results are the same")
+
+    def __post_init__(self) -> None:
+        check_positive(self, "seed", minimum=0)
+        check_positive(self, "batch_size", "workers", minimum=1)
+
+
 def check_positive(options: Any, *names: str, minimum: float | None = None) -> None:
     """Raise ConfigError where a number is too small: below `minimum`, or not above 0 where that is None."""
     for name in names:

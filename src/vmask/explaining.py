@@ -6,38 +6,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from vmask.black_box import BlackBox
-from vmask.config import check_positive, make, option
+from vmask.config import ExplainConfig, make
 from vmask.data.words import chunks
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain import EXPLAINERS
-from vmask.explain.contract import HIDES, Explanation
+from vmask.explain.contract import Explanation
 
-CHUNK = 128
-"""Texts that are cut into words at a time."""
-
-
-@dataclass(frozen=True)
-class ExplainConfig:
-    """How texts are explained."""
-
-    method: str = option("mask", "how, see `vmask ls explainers`")
-    target: Any = option(None, "label to explain; by default the predicted one")
-    seed: int = option(0, "seed of random methods")
-    hide: str | None = option(None, "how words are hidden: remove, zero, unk or mask; by default remove")
-    batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
-    workers: int = option(1, "texts are explained by this many threads; the results are the same")
-
-    def __post_init__(self) -> None:
-        check_positive(self, "seed", minimum=0)
-        check_positive(self, "batch_size", "workers", minimum=1)
-        if self.hide is not None and self.hide not in HIDES:
-            raise UnknownName("way of hiding", self.hide, HIDES)
+CHUNK = 32
+"""Texts that are explained together, by one thread. Their company may decide the last digit of a score."""
 
 
 def explain_texts(
@@ -151,7 +132,7 @@ def _in_order(
         return
     with _shared_cores(workers), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[list[Explanation]]] = deque()
-        for chunk in chunks(texts, max(CHUNK // (4 * workers), 1)):
+        for chunk in chunks(texts, CHUNK):
             waiting.append(pool.submit(job, chunk))
             if len(waiting) > workers:
                 yield from waiting.popleft().result()

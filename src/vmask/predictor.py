@@ -12,12 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vmask.config import HIDES
 from vmask.data.batches import Batch, collate, distinct_of, sorted_buckets
 from vmask.data.pieces import merged
 from vmask.data.vocabulary import WordTokenizer
 from vmask.data.words import PAD, UNK
 from vmask.errors import ConfigError, NoWordScores, UnknownName
-from vmask.explain.contract import HIDES, Doc
+from vmask.explain.contract import Doc
 from vmask.folding import fold
 from vmask.kept import Rows, Spelling, answers, as_kept
 from vmask.models.contract import MaskedClassifier, Reader, WordEncoder, ZeroReader

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from games import Game, doc_of
 from predictors import LABELS, MAX_WORDS, piece_predictor, random_text, word_predictor
 from vmask import explaining
 from vmask.errors import MissingExtra
@@ -285,7 +286,7 @@ def test_neither_order_nor_company_nor_batches_nor_workers_change_an_explanation
     expected = explained(predictor, texts, method)
     for size in (1, 7, 512):
         alike(explained(predictor, texts, method, batch_size=size), expected)
-    monkeypatch.setattr(explaining, "CHUNK", 8)  # a text or two for each worker at a time
+    monkeypatch.setattr(explaining, "CHUNK", 2)  # texts that a worker takes at a time
     for workers in (2, 3):
         alike(explained(predictor, texts, method, workers=workers), expected)
     alike(explained(predictor, texts[::-1], method)[::-1], expected)
@@ -301,10 +302,25 @@ def test_the_seed_decides_and_nothing_else(made, method):
     assert first == again
     for one, another in zip(first, other, strict=True):
         assert (one.scores != another.scores) == EXPLAINERS.get(method).draws
-    # Texts that differ draw differently, and so does one text of another method.
-    if EXPLAINERS.get(method).draws:
-        (here,) = explained(predictor, [random_text(10, 1)], method, seed=3)
-        assert here.scores != first[0].scores
+
+
+@pytest.mark.parametrize("method", [name for name in EXPLAINERS.names() if EXPLAINERS.get(name).draws])
+def test_every_text_has_draws_of_its_own(method):
+    drawn = []
+
+    class Noting(Game):
+        def predict_kept(self, docs, keep, hide="remove"):
+            drawn.extend(keep)
+            return super().predict_kept(docs, keep, hide)
+
+    game = Noting(lambda keep: keep.mean(1))
+    one, other, again = EXPLAINERS.get(method)().explain(game, [doc_of(9, "x"), doc_of(9, "y"), doc_of(9, "x")])
+    assert one == again
+    if EXPLAINERS.get(method).hides:
+        assert np.array_equal(drawn[0], drawn[2])
+        assert not np.array_equal(drawn[0], drawn[1])
+    else:
+        assert one.scores != other.scores
 
 
 @pytest.mark.parametrize("method", EXPLAINERS.names())

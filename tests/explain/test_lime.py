@@ -202,9 +202,9 @@ def test_features_that_are_always_hidden_together():
     assert chosen[0] == 1  # of two alike the first
     assert sorted(chosen.tolist()) == [0, 1, 2, 3, 4]
     assert chosen.tolist().index(2) >= 3  # it adds nothing
-    coefficients = ridge(system, np.arange(5), 0.0)
+    coefficients = ridge([system], [np.arange(5)], 0.0)[0]
     np.testing.assert_allclose(coefficients, [0.1, 0.2, 0.2, 0.0, -0.1], rtol=0, atol=1e-6)  # the smallest that fit
-    np.testing.assert_allclose(ridge(system, np.arange(5), 1e-300), coefficients, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ridge([system], [np.arange(5)], 1e-300)[0], coefficients, rtol=0, atol=1e-6)
     assert explained(system, coefficients, weights.sum()) == pytest.approx(1)
 
 
@@ -236,7 +236,7 @@ def test_answers_that_hardly_differ_keep_their_digits():
         answers = 0.75 + size * (keep @ effects)
         moments = sums_of(keep, answers, weights, blocks=3)
         model = LinearRegression().fit(keep, answers, weights)
-        coefficients = ridge(moments.centred(), np.arange(6), 0.0)
+        coefficients = ridge([moments.centred()], [np.arange(6)], 0.0)[0]
         np.testing.assert_allclose(coefficients, model.coef_, rtol=1e-6, atol=1e-12)
         noisy = coefficients + size
         expected = r2_score(

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, redirect_stdout
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,8 +15,8 @@ from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, ad
 from vmask.errors import ConfigError, DataError, OutputExists, UnknownName, VmaskError
 
 if TYPE_CHECKING:
+    from vmask.config import ExplainConfig
     from vmask.explain.contract import Explanation
-    from vmask.explaining import ExplainConfig
 
 COUNTED_UP_TO = 100 << 20
 """Bytes of a file up to which its texts are counted beforehand, for the progress bar."""
@@ -24,8 +24,8 @@ COUNTED_UP_TO = 100 << 20
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments; those of the chosen method join when they are asked for."""
+    from vmask.config import ExplainConfig
     from vmask.explain import EXPLAINERS
-    from vmask.explaining import ExplainConfig
 
     parser.add_argument("model", metavar="DIR", help="a model folder")
     parser.add_argument("given", metavar="TEXT", nargs="?", help="a text")
@@ -53,9 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Explain, and print or write what was found as it comes."""
     from vmask.cli.show import print_json, print_rich, say
-    from vmask.config import make, to_dict
+    from vmask.config import ExplainConfig, make, to_dict
     from vmask.explain import EXPLAINERS
-    from vmask.explaining import CHUNK, ExplainConfig, explain_texts
+    from vmask.explaining import CHUNK, explain_texts
     from vmask.explanations_file import ExplanationsFile
     from vmask.persistence import load_classifier, read_config
     from vmask.report.explanations import paged
@@ -77,9 +77,10 @@ def run(args: argparse.Namespace) -> int:
     texts, count, name = _texts(args, about["about"])
     classifier = load_classifier(Path(args.model), args.device)
     printing = args.json or not (args.out or args.html)
-    stdout = sys.stdout
     done = file.done if file else 0
-    show_bar = args.input is not None and not args.quiet and sys.stderr.isatty() and not (printing and stdout.isatty())
+    show_bar = (
+        args.input is not None and not args.quiet and sys.stderr.isatty() and not (printing and sys.stdout.isatty())
+    )
 
     def explain(rest: Iterable[str]) -> Iterator[Explanation]:
         failed: list[VmaskError] = []
@@ -97,12 +98,11 @@ def run(args: argparse.Namespace) -> int:
     with closing(cast("Generator[Explanation, None, None]", results)) as explanations:
         for explanation in explanations:
             number += 1
-            with redirect_stdout(stdout):  # a progress bar on standard error would take what is printed
-                if args.json:
-                    print_json(explanation.to_dict())
-                elif printing:
-                    print_rich(explanation.to_rich())
-                    print_rich(f"  {summary(explanation)}")
+            if args.json:
+                print_json(explanation.to_dict())
+            elif printing:
+                print_rich(explanation.to_rich())
+                print_rich(f"  {summary(explanation)}")
     for path in filter(None, (args.out, args.html)):
         say(args, f"{number:,} explanation{'s' * (number != 1)} in {path}")
     return 0

@@ -6,6 +6,8 @@ of the features can be had from them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,20 +59,28 @@ class Moments:
         return float(self._sums[-1, -1])
 
 
-def ridge(system: Array, used: NDArray[np.int64], alpha: float) -> Array:
-    """Coefficients (d,) of a ridge regression.
+def ridge(systems: Sequence[Array], used: Sequence[NDArray[np.int64]], alpha: float) -> list[Array]:
+    """Coefficients (d_i,) of a ridge regression of each text; those of the same size are solved together.
 
     Args:
-        system: (d + 1, d + 1) what `Moments.centred` gives.
-        used: the features that the model may use; the coefficients of others are 0.
+        systems: (d_i + 1, d_i + 1) what `Moments.centred` gives.
+        used: for each the features that the model may use; the coefficients of others are 0.
         alpha: strength of the penalty; the intercept is not penalised.
     """
-    left, right = system[np.ix_(used, used)], system[used, -1]
-    coefficients = np.zeros(len(system) - 1)
-    if alpha > NO_PENALTY * np.abs(left).max(initial=0.0):
-        coefficients[used] = np.linalg.solve(left + alpha * np.eye(len(used)), right)
-    else:  # features that are always hidden together leave no unique answer: the smallest
-        coefficients[used] = np.linalg.pinv(left, rcond=NO_PENALTY, hermitian=True) @ right
+    coefficients = [np.zeros(len(system) - 1) for system in systems]
+    same_size: dict[int, list[int]] = {}
+    for number, (system, features) in enumerate(zip(systems, used, strict=True)):
+        left = system[np.ix_(features, features)]
+        if alpha > NO_PENALTY * np.abs(left).max(initial=0.0):
+            same_size.setdefault(len(features), []).append(number)
+        else:  # features that are always hidden together leave no unique answer: the smallest
+            inverse = np.linalg.pinv(left, rcond=NO_PENALTY, hermitian=True)
+            coefficients[number][features] = inverse @ system[features, -1]
+    for size, numbers in same_size.items():
+        lefts = np.stack([systems[i][np.ix_(used[i], used[i])] for i in numbers]) + alpha * np.eye(size)
+        rights = np.stack([systems[i][used[i], -1] for i in numbers])
+        for i, solved in zip(numbers, np.linalg.solve(lefts, rights[..., None])[..., 0], strict=True):
+            coefficients[i][used[i]] = solved
     return coefficients
 
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-HIDES = ("remove", "zero", "unk", "mask")
-"""Ways of hiding a word: close the gap, a vector of zeros, the token for unknown words, the mask token."""
-
 MAX_CELLS = 4_000_000
 """Words times perturbations that are held at a time."""
 

@@ -76,8 +76,7 @@ class Lime(Explainer):
                 chosen = classes_of(np.stack(whole), targets)
             for sums, rows, given, target in zip(moments, kept, answers, chosen, strict=True):
                 sums.add(rows, given[:, target], nearness(rows, self.options.kernel_width))
-        for i, sums in enumerate(moments):
-            coefficients, intercept, fit = self.fit(sums)
+        for i, (coefficients, intercept, fit) in enumerate(self.fit(moments)):
             probability = whole[i][chosen[i]]
             yield self.finished(
                 predictor,
@@ -92,20 +91,21 @@ class Lime(Explainer):
                 local_probability=intercept + float(coefficients.sum()),
             )
 
-    def fit(self, moments: Moments) -> tuple[Array, float, float]:
-        """Coefficients (d,), intercept and weighted R² of the local model of a text."""
+    def fit(self, moments: Sequence[Moments]) -> list[tuple[Array, float, float]]:
+        """For each text the coefficients (d,), the intercept and the weighted R² of its local model."""
         options = self.options
-        system = moments.centred()
-        used = np.arange(moments.features)
+        systems = [one.centred() for one in moments]
+        used = [np.arange(one.features) for one in moments]
         if options.selection == "highest_weights":
-            strengths = np.abs(ridge(system, used, 0.01))
-            used = np.argsort(-strengths, kind="stable")[: options.num_features]
+            strengths = ridge(systems, used, 0.01)
+            used = [np.argsort(-np.abs(one), kind="stable")[: options.num_features] for one in strengths]
         elif options.selection == "forward_selection":
-            used = forward_selection(system, options.num_features)
-        coefficients = ridge(system, used, options.alpha)
-        means = moments.means
-        intercept = float(means[-1] - means[:-1] @ coefficients)
-        return coefficients, intercept, explained(system, coefficients, moments.weight)
+            used = [forward_selection(system, options.num_features) for system in systems]
+        fitted = []
+        for one, system, coefficients in zip(moments, systems, ridge(systems, used, options.alpha), strict=True):
+            intercept = float(one.means[-1] - one.means[:-1] @ coefficients)
+            fitted.append((coefficients, intercept, explained(system, coefficients, one.weight)))
+        return fitted
 
     def features_of(self, doc: Doc) -> NDArray[np.int64]:
         """(W,) the feature that each word is."""

@@ -37,26 +37,28 @@ class WindowTables:
             self.bits, device=words.device
         )
         kept = (patterns & 1).to(projected.dtype)  # (2^n, n)
-        offsets = torch.arange(width, device=words.device)
+        offsets = torch.arange(width, device=words.device).unsqueeze(1)
         table: Tensor | None = None
         for at in range(together):
-            rows = padded[(starts + at).unsqueeze(1) + offsets] * width + offsets  # (G, k)
-            response = kept[:, at : at + width] @ projected[rows]  # (G, 2^n, F)
+            rows = padded[starts + at + offsets] * width + offsets  # (k, G)
+            response = kept[:, at : at + width] @ projected[rows].flatten(1)  # (2^n, G * F)
             table = response if table is None else torch.maximum(table, response, out=table)
         assert table is not None
-        self.table = table
-        # Column g has the value 2^b at the b-th word under group g, so that words kept times this is a pattern.
-        self.code = projected.new_zeros(len(padded), len(starts))
+        groups = len(starts)
+        self.table = table.view(-1, projected.shape[1])  # row p * G + g is pattern p of group g
+        # Column g has 2^b G at the b-th word under group g, so that words kept times this is a row, but for the g.
+        self.code = projected.new_zeros(len(padded), groups)
         for bit in range(self.bits):
-            self.code[starts + bit, torch.arange(len(starts), device=words.device)] = float(2**bit)
+            self.code[starts + bit, torch.arange(groups, device=words.device)] = float(2**bit * groups)
         self.code = self.code[pads[0] : pads[0] + len(words)]
+        self.first = torch.arange(groups, device=words.device, dtype=projected.dtype)
 
     def pooled(self, keep: Tensor) -> Tensor:
         """(R, F) largest response over all windows, without bias, of the text with `keep` (R, T) as 0.0 and 1.0."""
-        patterns = (keep @ self.code).t().to(torch.int32).contiguous()  # (G, R)
-        best = self.table[0].index_select(0, patterns[0])
+        rows = torch.addmm(self.first, keep, self.code).t().to(torch.int32).contiguous()  # (G, R), whole numbers
+        best = self.table.index_select(0, rows[0])
         other = torch.empty_like(best)
-        for group in range(1, len(patterns)):
-            torch.index_select(self.table[group], 0, patterns[group], out=other)
+        for row in rows[1:]:
+            torch.index_select(self.table, 0, row, out=other)
             torch.maximum(best, other, out=best)
         return best

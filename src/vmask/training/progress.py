@@ -18,7 +18,8 @@ def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) ->
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    # What is printed meanwhile stays on standard output.
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(title, total=total, completed=done)
         for result in results:
             yield result
