@@ -183,8 +183,8 @@ def memory(folder: Path, data_dir: str) -> list[dict]:
 def measure(args: argparse.Namespace) -> dict:
     result: dict = {**facts(), **{name: version(name) for name in ("lime", "captum", "transformers")}}
     result |= {"threads": torch.get_num_threads(), "samples": SAMPLES, "orders": ORDERS, "batch": BATCH, "ratios": []}
-    for dataset, model, repeats, texts, hides in plan(args):
-        folder = args.minilm if model == "minilm" else args.models / f"{dataset}--{model}"
+    for dataset, model, repeats, texts, hides, methods in plan(args):
+        folder = args.minilm if (dataset, model) == ("sst2", "minilm") else args.models / f"{dataset}--{model}"
         classifier = TextClassifier.load(folder, "cpu")
         short = load_dataset(dataset, data_dir=args.data_dir).splits["test"].texts
         if dataset == "imdb":
@@ -192,7 +192,8 @@ def measure(args: argparse.Namespace) -> dict:
             short = [doc.text for doc in docs if len(doc.spans) >= IMDB_WORDS]
         chosen = kept_texts(classifier, short[:texts], IMDB_WORDS)
         for hide in hides:
-            for method, jobs, bars in (("lime", lime_jobs, LIME_BARS), ("shapley", captum_jobs, SHAPLEY_BARS)):
+            for method in methods:
+                jobs, bars = {"lime": (lime_jobs, LIME_BARS), "shapley": (captum_jobs, SHAPLEY_BARS)}[method]
                 seconds = timed(jobs(classifier, chosen, hide), repeats)
                 for other in list(seconds)[1:]:
                     cell = {"method": method, "dataset": dataset, "model": model, "hide": hide, "against": other}
@@ -206,14 +207,16 @@ def measure(args: argparse.Namespace) -> dict:
     return result
 
 
-def plan(args: argparse.Namespace) -> list[tuple[str, str, int, int, tuple[str, ...]]]:
-    """(dataset, model, repeats, texts, ways of hiding)."""
+def plan(args: argparse.Namespace) -> list[tuple[str, str, int, int, tuple[str, ...], tuple[str, ...]]]:
+    """(dataset, model, repeats, texts, ways of hiding, methods)."""
+    both = ("lime", "shapley")
     cells = [
-        ("sst2", "cnn", args.repeats, TEXTS, ("zero", "remove")),
-        ("sst2", "lstm", args.repeats, TEXTS, ("zero", "remove")),
-        ("imdb", "cnn", 3, IMDB_TEXTS, ("zero", "remove")),
-        ("imdb", "lstm", 3, IMDB_TEXTS, ("remove",)),
-        ("sst2", "minilm", args.encoder_repeats, args.encoder_texts, ("remove",)),
+        ("sst2", "cnn", args.repeats, TEXTS, ("zero", "remove"), both),
+        ("sst2", "lstm", args.repeats, TEXTS, ("zero", "remove"), both),
+        ("imdb", "cnn", args.imdb_repeats, IMDB_TEXTS, ("zero", "remove"), both),
+        ("imdb", "lstm", args.imdb_repeats, IMDB_TEXTS, ("remove",), both),
+        ("sst2", "minilm", args.encoder_repeats, TEXTS, ("remove",), both),
+        ("imdb", "minilm", 1, 2, ("remove",), ("lime",)),  # a minute a text
     ]
     return [cell for cell in cells if not args.only or f"{cell[0]}--{cell[1]}" in args.only]
 
@@ -244,11 +247,16 @@ def table(path: Path = RESULT) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder with sst2 and imdb")
-    parser.add_argument("--models", type=Path, default=Path("runs/explain"), help="folder of model folders")
-    parser.add_argument("--minilm", type=Path, default=Path("runs/encoders/sst2--vmask--s0"), help="a model folder")
+    parser.add_argument(
+        "--models",
+        type=Path,
+        default=Path("runs/explain"),
+        help="folder with sst2--cnn, sst2--lstm, imdb--cnn, imdb--lstm, imdb--minilm",
+    )
+    parser.add_argument("--minilm", type=Path, default=Path("runs/encoders/sst2--vmask--s0"), help="encoder for SST-2")
     parser.add_argument("--repeats", type=int, default=7)
-    parser.add_argument("--encoder-repeats", type=int, default=3)
-    parser.add_argument("--encoder-texts", type=int, default=TEXTS)
+    parser.add_argument("--imdb-repeats", type=int, default=3)
+    parser.add_argument("--encoder-repeats", type=int, default=2)
     parser.add_argument("--only", nargs="+", help="DATASET--MODEL")
     parser.add_argument("--out", type=Path, default=RESULT)
     parser.add_argument("--table", action="store_true")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -38,7 +39,8 @@ class Moments:
         if self._origin is None:
             self._origin = rows[0, :-1].copy()
         rows[:, :-1] -= self._origin
-        self._sums += (rows * weights[:, None]).T @ rows
+        # By torch: numpy's threads would go on spinning for a while and get in the way of those that run the model.
+        self._sums += (torch.from_numpy(rows * weights[:, None]).t() @ torch.from_numpy(rows)).numpy()
 
     def centred(self) -> Array:
         """(d + 1, d + 1) sums of products of deviations from the weighted means; the last is the answer."""
