@@ -50,7 +50,7 @@ SHAPLEY_BARS = {
     ("sst2", "lstm", "remove", CAPTUM): 2,
     ("sst2", "minilm", "remove", CAPTUM): 1.3,
 }
-IMDB_WORDS, IMDB_TEXTS = 250, 10
+IMDB_WORDS, IMDB_TEXTS = 250, 5
 MEMORY_BAR = 50  # megabytes that ten times the texts or samples may take more
 MEMORY = """
 import sys
