@@ -13,14 +13,13 @@ def turns(names: Mapping, number: int) -> list[str]:
 
 
 def timed(jobs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Seconds of each job in each repeat; they take turns, and the first round warms up."""
+    """Seconds of each job in each repeat; they take turns."""
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for repeat in range(repeats + 1):
+    for repeat in range(repeats):
         for name in turns(jobs, repeat):
             started = time.perf_counter()
             jobs[name]()
-            if repeat:
-                seconds[name].append(time.perf_counter() - started)
+            seconds[name].append(time.perf_counter() - started)
     return seconds
 
 

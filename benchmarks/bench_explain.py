@@ -182,7 +182,8 @@ def memory(folder: Path, data_dir: str) -> list[dict]:
 
 def measure(args: argparse.Namespace) -> dict:
     result: dict = {**facts(), **{name: version(name) for name in ("lime", "captum", "transformers")}}
-    result |= {"threads": torch.get_num_threads(), "samples": SAMPLES, "orders": ORDERS, "batch": BATCH, "ratios": []}
+    result |= {"threads": torch.get_num_threads(), "samples": SAMPLES, "orders": ORDERS, "batch": BATCH}
+    result["ratios"] = earlier(args.out) if args.only else []
     for dataset, model, repeats, texts, hides, methods in plan(args):
         folder = args.minilm if (dataset, model) == ("sst2", "minilm") else args.models / f"{dataset}--{model}"
         classifier = TextClassifier.load(folder, "cpu")
@@ -194,12 +195,14 @@ def measure(args: argparse.Namespace) -> dict:
         for hide in hides:
             for method in methods:
                 jobs, bars = {"lime": (lime_jobs, LIME_BARS), "shapley": (captum_jobs, SHAPLEY_BARS)}[method]
+                timed(jobs(classifier, chosen[:1], hide), 1)  # warms up
                 seconds = timed(jobs(classifier, chosen, hide), repeats)
                 for other in list(seconds)[1:]:
                     cell = {"method": method, "dataset": dataset, "model": model, "hide": hide, "against": other}
                     what = f"{method}, {dataset}, {model}, {hide}: {other} / ours"
                     row = ratio(what, seconds, other, "ours", least=bars.get((dataset, model, hide, other)))
-                    result["ratios"].append({**cell, **row, "texts": len(chosen), "repeats": repeats})
+                    row |= {"texts": len(chosen), "repeats": repeats, "commit": result["commit"]}
+                    result["ratios"] = replaced(result["ratios"], {**cell, **row})
                 write(args.out, result)
     result["memory"] = memory(args.models / "imdb--cnn", args.data_dir)
     low, *others = (row["peak_mb"] - row["loaded_mb"] for row in result["memory"])
@@ -219,6 +222,18 @@ def plan(args: argparse.Namespace) -> list[tuple[str, str, int, int, tuple[str, 
         ("imdb", "minilm", 1, 2, ("remove",), ("lime",)),  # a minute a text
     ]
     return [cell for cell in cells if not args.only or f"{cell[0]}--{cell[1]}" in args.only]
+
+
+def earlier(path: Path) -> list[dict]:
+    """The ratios of an earlier run, each with its commit, for a run that measures some of them anew."""
+    return json.loads(path.read_text(encoding="utf-8"))["ratios"] if path.exists() else []
+
+
+def replaced(rows: list[dict], new: dict) -> list[dict]:
+    """The rows with a new one in the place of that of the same name, or at the end."""
+    if new["what"] not in [row["what"] for row in rows]:
+        return [*rows, new]
+    return [new if row["what"] == new["what"] else row for row in rows]
 
 
 def write(path: Path, result: dict) -> None:

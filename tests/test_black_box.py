@@ -139,11 +139,11 @@ def test_equal_texts_are_asked_for_once():
         assert answers.dtype == np.float32
 
 
-def test_hidden_words_leave_what_stands_around_them():
+def test_hidden_words_leave_what_stands_around_them_and_their_neighbours_whole():
     (doc,) = BlackBox(Recorder()).prepare(["A fine, 'fine' film."])
     assert doc.words == ("A", "fine", ",", "'", "fine", "'", "film", ".")
-    assert rebuilt(doc, np.array([1, 1, 1, 1, 0, 1, 1, 1]), "") == "A fine, '' film."
-    assert rebuilt(doc, np.array([0, 1, 0, 1, 1, 1, 1, 0]), "_") == "_ fine_ 'fine' film_"
+    assert rebuilt(doc, np.array([1, 1, 1, 1, 0, 1, 1, 1]), "") == "A fine, ' ' film."
+    assert rebuilt(doc, np.array([0, 1, 0, 1, 1, 1, 1, 0]), "_") == "_ fine _ 'fine' film _"
     assert rebuilt(doc, np.ones(8), "_") == "A fine, 'fine' film."
     assert rebuilt(doc, np.zeros(8), "") == " " * 3
 

@@ -255,3 +255,25 @@ def test_one_long_text_among_short_ones_does_not_multiply_its_memory():
     finally:
         tracemalloc.stop()
     assert most < 10 * 8 * 700**2  # the sums of the long one a few times, not 61 times
+
+
+def test_every_text_may_have_a_target_of_its_own(fitted):
+    texts = ["good film", "bad film", "good"]
+    wanted = [fitted.classes_[1], fitted.classes_[0], str(fitted.classes_[0])]
+    found = list(explain_texts(fitted, texts, "occlusion", target=wanted))
+    assert [str(one.target) for one in found] == [str(label) for label in wanted]
+    for one, text, label in zip(found, texts, wanted, strict=True):
+        assert one == next(explain_texts(fitted, [text], "occlusion", target=label))
+    with pytest.raises(DataError, match="2 targets"):
+        list(explain_texts(fitted, texts, "occlusion", target=wanted[:2]))
+
+
+def test_a_slow_model_gets_fewer_texts_at_a_time_so_that_results_are_seen_soon(fitted):
+    lime, occlusion = (EXPLAINERS.get(name)() for name in ("lime", "occlusion"))
+    assert explaining.at_once(fitted, lime) == explaining.at_once(fitted, occlusion) == explaining.CHUNK
+    assert explaining.at_once(half, lime) == 2
+    assert explaining.at_once(half, occlusion) == explaining.CHUNK
+    taken = []
+    texts = (taken.append(number) or f"text {number}" for number in range(100))
+    next(explain_texts(half, texts, "lime"))
+    assert len(taken) <= 2

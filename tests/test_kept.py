@@ -295,7 +295,7 @@ def test_rows_are_computed_in_parts_where_they_do_not_fit_in_memory(made, name, 
     keep = [patterns(doc) for doc in docs]
     expected = predictor.predict_kept(docs, keep, hide)
     for cells in (1, 64):
-        monkeypatch.setattr(kept, "MAX_CELLS", cells)
+        monkeypatch.setattr(kept, "MAX_SPELT", cells)
         for one, other in zip(expected, predictor.predict_kept(docs, keep, hide), strict=True):
             np.testing.assert_allclose(one, other, rtol=0, atol=1e-6)
 

@@ -123,13 +123,23 @@ class BlackBox:
 def rebuilt(doc: Doc, keep: NDArray[Any], stand_in: str) -> str:
     """The text with the words where `keep` (W,) is 0 replaced; what stands between words stays.
 
-    >>> doc = Doc("A fine film.", ((0, 1), (2, 6), (7, 11), (11, 12)), np.zeros(0, np.int32))
-    >>> rebuilt(doc, np.array([1, 0, 1, 0]), "UNKWORDZ")
-    'A UNKWORDZ filmUNKWORDZ'
+    Words that touch, as `film.` does, are set apart where one of them is hidden, so that the other stays a word.
+
+    >>> doc = Doc("A well-made film.", ((0, 1), (2, 6), (6, 7), (7, 11), (12, 16), (16, 17)), np.zeros(0, np.int32))
+    >>> rebuilt(doc, np.array([1, 1, 0, 1, 1, 0]), "UNKWORDZ")
+    'A well UNKWORDZ made film UNKWORDZ'
+    >>> rebuilt(doc, np.array([1, 1, 0, 1, 1, 0]), "")
+    'A well made film'
     """
-    parts, at = [], 0
+    out, at = "", 0
     for (start, end), kept in zip(doc.spans, keep.tolist(), strict=True):
         if not kept:
-            parts += [doc.text[at:start], stand_in]
+            out = _apart(_apart(out, doc.text[at:start]), stand_in)
             at = end
-    return "".join([*parts, doc.text[at:]])
+    return _apart(out, doc.text[at:])
+
+
+def _apart(left: str, right: str) -> str:
+    """Both, with a space between where they would run into one another."""
+    touch = left and right and not left[-1].isspace() and not right[0].isspace()
+    return f"{left} {right}" if touch else left + right

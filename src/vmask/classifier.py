@@ -224,7 +224,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def explain(
         self,
-        X: str | Sequence[str],
+        texts: str | Sequence[str],
         method: str = "mask",
         *,
         target: Any = None,
@@ -237,19 +237,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Which words of the texts matter. One text may be given as it is.
 
         Args:
-            X: texts.
+            texts: a list of them, or one.
             method: `mask`, `lime`, `shapley`, `occlusion`, `integrated_gradients`, …, see `vmask ls explainers`.
-            target: label to explain; by default the predicted one of each text.
+            target: label to explain, or a list with one for every text; by default the predicted one of each.
             seed: of random methods.
             hide: how words are hidden: `remove` (the default), `zero`, `unk` or `mask`.
             batch_size: perturbed texts that are computed at a time, at most.
             workers: threads that explain texts side by side; the results are the same.
             options: of the method, e.g. `samples=5000` of `lime`.
         """
-        texts = [X] if isinstance(X, str) else check_texts(X)
+        listed = [texts] if isinstance(texts, str) else check_texts(texts)
+        if hasattr(target, "__len__") and not isinstance(target, str) and len(target) != len(listed):
+            raise ConfigError(f"There are {len(listed)} texts and {len(target)} targets. Give a target for every text.")
         explanations = explain_texts(
             self._predictor(),
-            texts,
+            listed,
             method,
             target=target,
             seed=seed,
@@ -258,7 +260,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             workers=workers,
             **options,
         )
-        return list(shown(explanations, len(texts), method) if self.verbose else explanations)
+        return list(shown(explanations, len(listed), method) if self.verbose else explanations)
 
     def word_importance(self, top: int | None = None, min_count: int = 1) -> list[WordImportance]:
         """Words by global importance `E[R]`, highest first, of those seen at least `min_count` times in training."""

@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from vmask.errors import ConfigError, did_you_mean
 
@@ -101,7 +101,8 @@ class TrainConfig:
         check_positive(self, "weight_decay", "beta", "patience", "beta_end", "seed", minimum=0)
 
 
-HIDES = ("remove", "zero", "unk", "mask")
+Hide: TypeAlias = Literal["remove", "zero", "unk", "mask"]
+HIDES: tuple[str, ...] = typing.get_args(Hide)
 """Ways of hiding a word: close the gap, a vector of zeros, the token for unknown words, the mask token."""
 
 
@@ -112,7 +113,7 @@ class ExplainConfig:
     method: str = option("mask", "how, see `vmask ls explainers`")
     target: Any = option(None, "label to explain; by default the predicted one")
     seed: int = option(0, "seed of random methods")
-    hide: Literal["remove", "zero", "unk", "mask"] | None = option(None, "how words are hidden; by default remove")
+    hide: Hide | None = option(None, "how words are hidden; by default remove")
     batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
     workers: int = option(1, "texts are explained by this many threads; the results are the same")
 

@@ -15,10 +15,13 @@ from vmask.config import ExplainConfig, make
 from vmask.data.words import chunks
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain import EXPLAINERS
-from vmask.explain.contract import Explanation
+from vmask.explain.contract import Explainer, Explanation, Predictor
 
 CHUNK = 32
-"""Texts that are explained together, by one thread. Their company may decide the last digit of a score."""
+"""Texts that are explained together, by one thread, at most. Their company may decide the last digit of a score."""
+SLOW_ROWS = 2048
+"""Perturbations that are enough to pack batches of a slow model with; more texts would only make a user wait."""
+TYPICAL_WORDS = 20
 
 
 def explain_texts(
@@ -41,12 +44,13 @@ def explain_texts(
             `predict_proba` that is one, as a scikit-learn pipeline.
         texts: any number of them, they may be a stream; or one text.
         method: `lime`, `shapley`, `occlusion`, …, see `vmask ls explainers`.
-        target: label to explain, by default the predicted one of each text.
+        target: label to explain, or a list with one for every text; by default the predicted one of each text.
         seed: of random methods.
         hide: how words are hidden: `remove` (the default), `zero`, `unk` or `mask`.
         labels: the classes of a function, in the order of its columns.
         batch_size: perturbed texts that the model is given at a time, at most.
-        workers: threads that explain texts side by side.
+        workers: threads that explain texts side by side; a function of your own is then called by all of them. Until
+            the last text is done torch has this share of its threads for each.
         options: of the method, e.g. `samples=5000`.
 
     Raises:
@@ -66,14 +70,39 @@ def explain_texts(
         predictor.predict_kept([], [], hidden_by)  # a model that cannot hide words in this way says so now
     if asked.batch_size is not None:
         predictor = predictor.batched(asked.batch_size)
-    number = None if target is None else number_of(target, predictor.labels)
+    numbers = _numbers(target, predictor)
 
-    def explain_chunk(chunk: list[str]) -> list[Explanation]:
+    def explain_chunk(start: int, chunk: list[str]) -> Iterator[Explanation]:
         docs = predictor.prepare(chunk)
-        targets = None if number is None else [number] * len(docs)
-        return list(explainer.explain(predictor, docs, targets, asked.seed, hidden_by))
+        return explainer.explain(predictor, docs, numbers(start, len(docs)), asked.seed, hidden_by)
 
-    return _in_order(explain_chunk, checked([texts] if isinstance(texts, str) else texts), asked.workers)
+    listed = checked([texts] if isinstance(texts, str) else texts)
+    return _in_order(explain_chunk, listed, at_once(predictor, explainer), asked.workers)
+
+
+def at_once(model: Any, explainer: Explainer) -> int:
+    """How many texts are explained together: enough to share batches, few enough to see results soon."""
+    if getattr(as_predictor(model), "quick", False):
+        return CHUNK
+    return max(min(SLOW_ROWS // explainer.rows(TYPICAL_WORDS), CHUNK), 1)
+
+
+def _numbers(target: Any, predictor: Predictor) -> Callable[[int, int], list[int] | None]:
+    """What gives the numbers of the classes to explain of `count` texts from the text `start` on."""
+    target = target.tolist() if hasattr(target, "tolist") else target  # an array or a column of a table
+    if target is None:
+        return lambda start, count: None
+    if isinstance(target, (list, tuple)):
+        each = [number_of(one, predictor.labels) for one in target]
+
+        def some(start: int, count: int) -> list[int]:
+            if start + count > len(each):
+                raise DataError(f"There are {len(each)} targets and more texts. Give a target for every text.")
+            return each[start : start + count]
+
+        return some
+    number = number_of(target, predictor.labels)
+    return lambda start, count: [number] * count
 
 
 def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
@@ -82,10 +111,10 @@ def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
     Raises:
         ConfigError: for something that is no model.
     """
-    if hasattr(model, "predict_kept"):
-        return model
-    if hasattr(model, "predictor_"):
-        return model.predictor_
+    if hasattr(model, "predict_kept") or hasattr(model, "predictor_"):
+        if labels is not None:
+            raise ConfigError("labels is for plain functions; this model knows its own. Leave labels out.")
+        return getattr(model, "predictor_", model)
     if hasattr(model, "predict_proba"):
         return BlackBox(model.predict_proba, getattr(model, "classes_", None) if labels is None else labels)
     if callable(model):
@@ -123,21 +152,25 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _in_order(
-    job: Callable[[list[str]], list[Explanation]], texts: Iterable[str], workers: int
+    job: Callable[[int, list[str]], Iterator[Explanation]], texts: Iterable[str], size: int, workers: int
 ) -> Iterator[Explanation]:
-    """Results of all texts in their order, however many threads work on them."""
+    """Results of all texts in their order, however many threads work on them, `size` texts each at a time."""
     if workers == 1:
-        for chunk in chunks(texts, CHUNK):
-            yield from job(chunk)
+        for number, chunk in enumerate(chunks(texts, size)):
+            yield from job(number * size, chunk)
         return
-    with _shared_cores(workers), ThreadPoolExecutor(workers) as pool:
+    with _shared_cores(workers):
+        pool = ThreadPoolExecutor(workers)
         waiting: deque[Future[list[Explanation]]] = deque()
-        for chunk in chunks(texts, CHUNK):
-            waiting.append(pool.submit(job, chunk))
-            if len(waiting) > workers:
+        try:
+            for number, chunk in enumerate(chunks(texts, size)):
+                waiting.append(pool.submit(lambda start, some: list(job(start, some)), number * size, chunk))
+                if len(waiting) > workers:
+                    yield from waiting.popleft().result()
+            while waiting:
                 yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)  # who leaves early waits for no more than what is being worked on
 
 
 @contextmanager

@@ -68,11 +68,11 @@ class ExplanationsFile:
         self.asked = json.loads(json.dumps(asked))
         if path.is_dir():
             raise OutputExists(f"{path} is a folder. Name a file.")
-        if path.exists() and not overwrite and not self.part.exists():  # with both there, replacing one was begun
-            raise OutputExists(f"{path} exists. Choose another file, or add --overwrite to replace it.")
         self.done = _lines(self.part) if self.part.exists() and not overwrite else 0
         if self.done:
             self._check_asked()
+        elif path.exists() and not overwrite:  # with lines in the part, replacing it was begun
+            raise OutputExists(f"{path} exists. Choose another file, or add --overwrite to replace it.")
 
     def _check_asked(self) -> None:
         """Refuse to go on with explanations of another kind."""

@@ -1,6 +1,6 @@
 """Texts with some of their words hidden, as numbers: many perturbations of many texts at once.
 
-Equal perturbations of a text are answered once, and no more of them are spelt out at a time than `MAX_CELLS` allows, so
+Equal perturbations of a text are answered once, and no more of them are spelt out at a time than `MAX_SPELT` allows, so
 memory depends on neither the number of texts nor of perturbations.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from vmask.explain.contract import Doc
 
-MAX_CELLS = 1_000_000
+MAX_SPELT = 1_000_000
 """Ids that are spelt out at a time: rows times the longest text."""
 MANY = 256
 """Perturbations of a text from which on it pays to prepare for that text alone."""
@@ -167,10 +167,10 @@ def _parts(docs: Sequence[Doc], keep: Sequence[NDArray[Any]]) -> Iterator[list[t
     rows, longest = 0, 1
     for number, (doc, wanted) in enumerate(zip(docs, keep, strict=True)):
         size = max(len(doc.ids), 1)
-        step = max(MAX_CELLS // size, 1)
+        step = max(MAX_SPELT // size, 1)
         for start in range(0, len(wanted), step):
             count = min(step, len(wanted) - start)
-            if part and (rows + count) * max(longest, size) > MAX_CELLS:
+            if part and (rows + count) * max(longest, size) > MAX_SPELT:
                 yield part
                 part, rows, longest = [], 0, 1
             part.append((number, start, start + count))

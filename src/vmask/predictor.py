@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -62,6 +62,8 @@ class TextPredictor:
     """Id of padding."""
     batch_rows: int = 512
     """Texts that are computed at a time, at most."""
+    quick: ClassVar[bool] = False
+    """Whether thousands of perturbations are a matter of a second."""
 
     def __init__(
         self, model: MaskedClassifier, labels: Sequence[Any], device: torch.device, pad_length: int = 0
@@ -127,7 +129,7 @@ class TextPredictor:
     def _answer(self, rows: Rows) -> NDArray[np.float32]:
         """(R, C) probabilities, by running the model on every row."""
         probabilities = np.zeros((len(rows.ids), len(self.labels)), np.float32)
-        for chosen in sorted_buckets(rows.lengths, max_rows=self.batch_rows):
+        for chosen in sorted_buckets(rows.lengths, max_rows=self.batch_rows, tight=True):
             width = max(int(rows.lengths[chosen].max(initial=0)), self.pad_length, 1)
             ids = np.full((len(chosen), width), self.pad, np.int64)
             keep = None if rows.keep is None else np.ones(ids.shape, np.float32)
@@ -231,7 +233,7 @@ class FewWords:
     def answer_zeroed(self, doc: Doc, keep: NDArray[np.bool_]) -> NDArray[np.float32]:
         """(R, C) probabilities of a text with the words where `keep` (R, W) is False zeroed."""
         assert self.zero_reader is not None
-        return _softmax(self.zero_reader(self._place[doc.ids], keep))
+        return _softmax(self.zero_reader(self._place[doc.ids], keep, self._batch_rows))
 
 
 def _softmax(logits: Tensor) -> NDArray[np.float32]:
@@ -256,6 +258,8 @@ class WordPredictor(TextPredictor):
         device: where to compute.
         pad_length: pad every text to this length, for models in which padding counts.
     """
+
+    quick = True
 
     def __init__(
         self,

@@ -7,7 +7,6 @@ word j in text i: the sum of its scores over the places where it stands.
 from __future__ import annotations
 
 import heapq
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -119,7 +118,7 @@ def pick(
     text. Where no text adds anything there are fewer than `count`; the lime package would go on with any.
 
     Args:
-        explanations: of one method; a stream is read once.
+        explanations: of one method; a stream is read once, the words of `top_words` of every text are held.
         count: how many texts, at most.
         top_words: `W` has this many of the strongest words of every text, as lime's `num_features`; None for all. Most
             methods give every word a score, so with all of them the longest texts would be picked.
@@ -131,12 +130,13 @@ def pick(
     check_positive(SimpleNamespace(count=count), "count", minimum=0)
     check_positive(SimpleNamespace(top_words=top_words), "top_words", minimum=1)
     shown: list[tuple[str, ...]] = []
+    known: dict[str, str] = {}
     importance: dict[str, float] = defaultdict(float)
     for explanation in _of_one_method(explanations):
         weights = _weights(explanation, lower)
         strongest = sorted(weights.items(), key=lambda item: -abs(item[1]))[:top_words]
-        # Interned, every row has the same object for a word, not a copy of its letters.
-        shown.append(tuple(sys.intern(word) for word, weight in strongest if weight))
+        # Every row has the same object for a word, not a copy of its letters.
+        shown.append(tuple(known.setdefault(word, word) for word, weight in strongest if weight))
         for word in shown[-1]:
             importance[word] += abs(weights[word])
     importance = {word: sqrt(total) for word, total in importance.items()}

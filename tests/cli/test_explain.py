@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -181,7 +182,7 @@ def test_a_bar_on_a_terminal_does_not_take_what_is_printed(vmask, trained, split
 
 def test_a_page_is_written_of_one_text_or_of_many(vmask, fails, trained, splits, tmp_path):
     page = tmp_path / "pages" / "a.html"
-    assert vmask("explain", trained, "a lovely film", "--html", page).out == ""
+    assert vmask("explain", trained, "a lovely film", "--html", page).out == f"1 explanation in {page}\n"
     assert "one text" in page.read_text(encoding="utf-8")
     words = ["explain", trained, "--input", splits, "--method", "lime", "--html", page]
     assert "add --overwrite" in fails(*words)
@@ -225,7 +226,7 @@ def test_the_file_has_what_json_prints(vmask, fails, trained, splits, tmp_path):
     words = ["explain", trained, "--input", splits, *LIME]
     out = tmp_path / "new" / "out.jsonl"
     done = vmask(*words, "--out", out)
-    assert (done.out, done.err.splitlines()[-1]) == ("", f"12 explanations in {out}")
+    assert done.out == f"12 explanations in {out}\n"
     assert out.read_text(encoding="utf-8") == vmask(*words, "--json").out
     assert [path.name for path in out.parent.iterdir()] == ["out.jsonl"]
     assert list(read_explanations(out)) == TextClassifier.load(trained).explain(toy_texts(12, 2)[0], "lime", samples=50)
@@ -241,7 +242,8 @@ def test_a_file_that_was_cut_off_is_gone_on_with(vmask, trained, splits, tmp_pat
     vmask(*words, "--out", whole)
     cut_off(n)
     done = vmask(*words, "--out", out, "--html", page)
-    assert (done.code, done.err.splitlines()[-1]) == (130, "interrupted; the same command goes on")
+    hint = "; the same command goes on" if n else ""  # with no line there is nothing to go on with
+    assert (done.code, done.err.splitlines()[-1]) == (130, f"interrupted{hint}")
     assert not out.exists()
     assert not page.exists()
     part = tmp_path / "out.jsonl.part"
@@ -289,7 +291,7 @@ def test_a_file_is_not_gone_on_with_where_something_else_is_asked(
         err = fails(*words, *more)
         assert what in err
         assert "add --overwrite to start anew" in err
-    assert "otherwise: model " in fails("explain", base_model, *words[2:], *LIME)
+    assert "otherwise: model.safetensors " in fails("explain", base_model, *words[2:], *LIME)
     assert "explains another text" in fails("explain", trained, "--input", splits / "dev.csv", "--out", out, *LIME)
     assert "the input has 3 texts" in fails(*words, *LIME, "--limit", 3)
     fails("explain", trained, "--input", tmp_path / "none.txt", "--out", out, "--overwrite")
@@ -332,7 +334,7 @@ def test_a_process_that_was_killed_is_gone_on_with(vmask, trained, tmp_path):
     assert process.returncode == -9
     assert not out.exists()
     done = vmask(*words, "--input", source, "--out", out)
-    assert "going on after 128 texts" in done.err
+    assert re.search(r"going on after \d+ texts", done.err)
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 

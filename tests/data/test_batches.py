@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmask.data.batches import collate, shuffled_buckets, sorted_buckets
+from vmask.data.batches import TIGHT_ROWS, collate, shuffled_buckets, sorted_buckets
 
 LENGTHS = st.lists(st.integers(0, 60), min_size=1, max_size=300).map(lambda v: np.array(v, dtype=np.int64))
 
@@ -48,3 +48,14 @@ def test_collate_pads_behind_and_lists_distinct_words_once():
 
 def test_a_batch_of_empty_texts_has_one_column_of_padding():
     assert collate([np.array([], np.int32)] * 2).ids.tolist() == [[0], [0]]
+
+
+def test_tight_batches_pad_by_an_eighth_at_most_unless_they_are_small():
+    lengths = np.random.default_rng(0).integers(1, 60, 5000)
+    batches = list(sorted_buckets(lengths, max_rows=512, tight=True))
+    assert sorted(np.concatenate(batches).tolist()) == list(range(5000))
+    for rows in batches:
+        assert len(rows) <= TIGHT_ROWS or lengths[rows].max() * 8 <= lengths[rows].min() * 9
+    loose = list(sorted_buckets(lengths, max_rows=512))
+    padded = [sum(lengths[rows].max() * len(rows) for rows in some) for some in (batches, loose)]
+    assert lengths.sum() <= padded[0] < padded[1]

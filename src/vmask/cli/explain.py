@@ -52,14 +52,15 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Explain, and print or write what was found as it comes."""
-    from vmask.cli.show import print_json, print_rich, say
+    from vmask.cli.show import print_json, print_rich, say, say_result
     from vmask.config import ExplainConfig, make, to_dict
     from vmask.explain import EXPLAINERS
-    from vmask.explaining import CHUNK, explain_texts
+    from vmask.explaining import at_once, explain_texts
     from vmask.explanations_file import ExplanationsFile
     from vmask.persistence import load_classifier, read_config
     from vmask.report.explanations import paged
     from vmask.report.highlight import summary
+    from vmask.training.progress import shown
 
     if (args.given is None) == (args.input is None):
         raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
@@ -67,17 +68,17 @@ def run(args: argparse.Namespace) -> int:
     asked = given(args, ExplainConfig, nested=("method__",))
     options = {name.removeprefix("method__"): asked.pop(name) for name in list(asked) if name.startswith("method__")}
     config = ExplainConfig(**asked)
-    options = to_dict(make(EXPLAINERS.get(config.method).Options, options, "method."))
+    explainer = EXPLAINERS.get(config.method)(make(EXPLAINERS.get(config.method).Options, options, "method."))
+    options = to_dict(explainer.options)
     about = read_config(Path(args.model))
     file = None
     if args.out:
-        decided = {"model": about["sha256"].get("model.safetensors"), **_decided(config, options)}
-        file = ExplanationsFile(Path(args.out), decided, args.overwrite)
+        file = ExplanationsFile(Path(args.out), {**about["sha256"], **_decided(config, options)}, args.overwrite)
     _check_page(args, going_on=file is not None and file.done > 0)
     texts, count, name = _texts(args, about["about"])
     classifier = load_classifier(Path(args.model), args.device)
     printing = args.json or not (args.out or args.html)
-    done = file.done if file else 0
+    done, together = file.done if file else 0, at_once(classifier, explainer)
     show_bar = (
         args.input is not None and not args.quiet and sys.stderr.isatty() and not (printing and sys.stdout.isatty())
     )
@@ -85,13 +86,13 @@ def run(args: argparse.Namespace) -> int:
     def explain(rest: Iterable[str]) -> Iterator[Explanation]:
         failed: list[VmaskError] = []
         found = explain_texts(classifier, _until(rest, failed), **dataclasses.asdict(config), **options)
-        yield from _with_bar(found, count(), config.method, done - done % CHUNK) if show_bar else found
+        yield from shown(found, count(), config.method, done - done % together) if show_bar else found
         if failed:  # the texts before a row that cannot be read are explained first
             raise failed[0]
 
     if done:
         say(args, f"{args.out}: going on after {done:,} text{'s' * (done != 1)}")
-    results = file.filled(texts, explain, CHUNK) if file else explain(texts)
+    results = file.filled(texts, explain, together) if file else explain(texts)
     if args.html:
         results = paged(Path(args.html), results, f"Which words decide: {name}", _facts(args, config, options, name))
     number = 0
@@ -104,7 +105,11 @@ def run(args: argparse.Namespace) -> int:
                 print_rich(explanation.to_rich())
                 print_rich(f"  {summary(explanation)}")
     for path in filter(None, (args.out, args.html)):
-        say(args, f"{number:,} explanation{'s' * (number != 1)} in {path}")
+        written = f"{number:,} explanation{'s' * (number != 1)} in {path}"
+        if args.json:
+            say(args, written)
+        else:
+            say_result(written)
     return 0
 
 
@@ -186,12 +191,6 @@ def _until(texts: Iterable[str], failed: list[VmaskError]) -> Iterator[str]:
         yield from texts
     except VmaskError as error:
         failed.append(error)
-
-
-def _with_bar(found: Iterator[Explanation], total: int | None, title: str, done: int) -> Iterator[Explanation]:
-    from vmask.training.progress import shown
-
-    return shown(found, total, title, done)
 
 
 def _facts(args: argparse.Namespace, config: ExplainConfig, options: dict[str, Any], name: str) -> dict[str, str]:

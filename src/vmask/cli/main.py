@@ -115,7 +115,7 @@ def _how_to_go_on(args: argparse.Namespace) -> str:
     """What takes up a command again that was cut off, where something does."""
     if args.command == "train":
         return "; the same command with --resume goes on"
-    if args.command == "explain" and args.out:
+    if args.command == "explain" and args.out and Path(f"{args.out}.part").exists():
         return f"; the same command {'without --overwrite ' * args.overwrite}goes on"
     return ""
 

@@ -15,6 +15,9 @@ from vmask.data.vocabulary import PAD
 POOL_BATCHES = 50
 """Batches that are sorted by length together: enough for tight buckets, few enough for random company."""
 
+TIGHT_ROWS = 64
+"""Rows below which a smaller batch saves nothing."""
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -96,15 +99,25 @@ def shuffled_buckets(
 
 
 def sorted_buckets(
-    lengths: NDArray[np.int64], max_tokens: int = 16_384, max_rows: int = 512
+    lengths: NDArray[np.int64], max_tokens: int = 16_384, max_rows: int = 512, tight: bool = False
 ) -> Iterator[NDArray[np.int64]]:
-    """Row numbers in batches of like length for inference, each of at most `max_tokens` padded positions."""
+    """Row numbers in batches of like length for inference, each of at most `max_tokens` padded positions.
+
+    Args:
+        lengths: (N,) of the rows.
+        max_tokens: padded positions of a batch, at most.
+        max_rows: rows of a batch, at most.
+        tight: rather have a smaller batch than pad by more than an eighth, for models that cost much by position.
+    """
     order = np.argsort(lengths, kind="stable")
     ascending = np.maximum(lengths[order], 1)
     start = 0
     while start < len(order):
         some = ascending[start : start + max_rows]
-        fits = np.count_nonzero(some * np.arange(1, len(some) + 1) <= max_tokens)  # ascending, so True comes first
-        stop = start + max(int(fits), 1)
+        count = np.arange(1, len(some) + 1)
+        fits = some * count <= max_tokens
+        if tight:
+            fits &= (some * 8 <= some[0] * 9) | (count <= TIGHT_ROWS)
+        stop = start + max(int(np.count_nonzero(fits)), 1)  # ascending, so those that fit come first
         yield order[start:stop]
         start = stop

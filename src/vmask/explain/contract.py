@@ -64,6 +64,9 @@ class Predictor(Protocol):
     def labels(self) -> Sequence[Any]:
         """The classes, in the order of the probabilities."""
 
+    def batched(self, rows: int) -> Predictor:
+        """The same model, computing at most so many texts at a time."""
+
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into words."""
 

@@ -9,22 +9,29 @@ import numpy as np
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Doc, Explainer, Explanation, Predictor, classes_of
 
+BLOCK = 1000
+"""Words of a text that are hidden in turn before the next are."""
+
 
 @EXPLAINERS.register("occlusion")
 class Occlusion(Explainer):
     """The probability of the target with the whole text minus that without the word."""
 
     def rows(self, words: int) -> int:
-        """The whole text, and the text without each of its words."""
-        return words + 1
+        """The text without each of some of its words."""
+        return min(words, BLOCK) + 1
 
     def explain_some(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts, all at once."""
-        keep = [np.vstack([np.ones(len(doc.spans), np.bool_), ~np.eye(len(doc.spans), dtype=np.bool_)]) for doc in docs]
-        answers = predictor.predict_kept(docs, keep, hide)
-        chosen = classes_of(np.stack([rows[0] for rows in answers]), targets)
-        for doc, rows, target in zip(docs, answers, chosen, strict=True):
-            scores = rows[0, target] - rows[1:, target]
-            yield self.finished(predictor, doc, scores, target, rows[0, target], hide=hide)
+        whole = predictor.predict_docs(docs)
+        chosen = classes_of(whole, targets)
+        sizes = [len(doc.spans) for doc in docs]
+        scores = [np.zeros(size, np.float32) for size in sizes]
+        for start in range(0, max(sizes, default=0), BLOCK):
+            keep = [np.arange(size) != np.arange(start, min(start + BLOCK, size))[:, None] for size in sizes]
+            for i, rows in enumerate(predictor.predict_kept(docs, keep, hide)):
+                scores[i][start : start + BLOCK] = whole[i, chosen[i]] - rows[:, chosen[i]]
+        for doc, values, target, probabilities in zip(docs, scores, chosen, whole, strict=True):
+            yield self.finished(predictor, doc, values, target, probabilities[target], hide=hide)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import factorial
 from typing import Literal
 
@@ -49,8 +50,8 @@ class SampleShapley(Explainer):
     """Shapley values by sampling whole orders, so that the scores of a text sum to f(text) - f(nothing), always.
 
     For each order words are added one by one to the empty text; a word's contribution is what the probability gains as
-    it comes. A text of W words takes at most `permutations * (W - 1) + 2` answers. By default texts of up to 7 words
-    are enumerated, which is no more work than 25 orders.
+    it comes. A text of W words takes about `permutations * W` answers. By default texts of up to 7 words are
+    enumerated, which is no more work than 25 orders.
     """
 
     Options = ShapleyOptions
@@ -145,8 +146,8 @@ class Found:
 class Running:
     """Mean and standard error of contributions, block by block, in memory of one order.
 
-    An order and its reverse are one observation. Orders of a stratified set count as independent: their dependence
-    makes the mean more exact than the error says, or at worst as exact.
+    An order and its reverse are one observation. Orders of a stratified set count as independent: as a rule their
+    dependence makes the mean more exact than the error says, but there are games in which it is less so.
     """
 
     def __init__(self, words: int, variant: str) -> None:
@@ -203,25 +204,24 @@ class OrderStream:
 
     def __init__(self, words: int, variant: str, random: np.random.Generator) -> None:
         self.words = words
-        self._variant, self._random = variant, random
-        self._waiting: list[NDArray[np.int64]] = []
+        self._orders = self._drawn(variant, random)
 
     def take(self, count: int) -> NDArray[np.int64]:
         """(M, W) the next orders."""
-        while len(self._waiting) < count:
-            self._waiting += self._draw()
-        taken, self._waiting = self._waiting[:count], self._waiting[count:]
-        return np.stack(taken)
+        return np.stack(list(islice(self._orders, count)))
 
-    def _draw(self) -> list[NDArray[np.int64]]:
-        order = self._random.permutation(self.words)
-        if self._variant == "antithetic":
-            return [order, order[::-1]]
-        if self._variant == "stratified" and self.words:
-            # A Latin square: every word takes every place once, and its company differs from order to order.
-            start, step = self._random.permutation(self.words), self._random.permutation(self.words)
-            return list(order[(start[:, None] + step) % self.words])
-        return [order]
+    def _drawn(self, variant: str, random: np.random.Generator) -> Iterator[NDArray[np.int64]]:
+        while True:
+            order = random.permutation(self.words)
+            if variant == "stratified":
+                # A Latin square: every word takes every place once, and its company differs from order to order.
+                starts, steps = random.permutation(self.words), random.permutation(self.words)
+                for start in starts:
+                    yield order[(start + steps) % self.words]
+                continue
+            yield order
+            if variant == "antithetic":
+                yield order[::-1]
 
 
 def _stream(seed: int, doc: Doc) -> np.random.Generator:

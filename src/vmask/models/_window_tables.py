@@ -44,18 +44,16 @@ class WindowTables:
             response = kept[:, at : at + width] @ projected[rows].flatten(1)  # (2^n, G * F)
             table = response if table is None else torch.maximum(table, response, out=table)
         assert table is not None
-        groups = len(starts)
         self.table = table.view(-1, projected.shape[1])  # row p * G + g is pattern p of group g
-        # Column g has 2^b G at the b-th word under group g, so that words kept times this is a row, but for the g.
-        self.code = projected.new_zeros(len(padded), groups)
-        for bit in range(self.bits):
-            self.code[starts + bit, torch.arange(groups, device=words.device)] = float(2**bit * groups)
-        self.code = self.code[pads[0] : pads[0] + len(words)]
-        self.first = torch.arange(groups, device=words.device, dtype=projected.dtype)
+        self.starts, self.pads = starts, pads
 
     def pooled(self, keep: Tensor) -> Tensor:
-        """(R, F) largest response over all windows, without bias, of the text with `keep` (R, T) as 0.0 and 1.0."""
-        rows = torch.addmm(self.first, keep, self.code).t().to(torch.int32).contiguous()  # (G, R), whole numbers
+        """(R, F) largest response over all windows, without bias, of the text with `keep` (R, T) of its words kept."""
+        kept = torch.nn.functional.pad(keep.t().to(torch.int32), (0, 0, *self.pads))  # (positions, R)
+        patterns = torch.zeros((len(self.starts), len(keep)), dtype=torch.int32, device=keep.device)  # (G, R)
+        for bit in range(self.bits):
+            patterns += kept[self.starts + bit] << bit
+        rows = patterns * len(self.starts) + torch.arange(len(self.starts), device=keep.device).unsqueeze(1)
         best = self.table.index_select(0, rows[0])
         other = torch.empty_like(best)
         for row in rows[1:]:

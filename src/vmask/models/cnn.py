@@ -116,7 +116,7 @@ class CNN(WordEncoder):
             return None
         projections, bias = self._projections(seen)
 
-        def read(words: NDArray[np.int32], keep: NDArray[np.bool_]) -> Tensor:
+        def read(words: NDArray[np.int32], keep: NDArray[np.bool_], batch_rows: int) -> Tensor:
             there = torch.from_numpy(words).to(seen.device)
             size = torch.tensor([len(words)])
             tables = [
@@ -124,8 +124,8 @@ class CNN(WordEncoder):
                 for width, projected in projections
             ]
             logits = []
-            for some in torch.split(torch.from_numpy(keep).to(seen.device), ROWS):
-                best = torch.cat([table.pooled(some.to(seen.dtype)) for table in tables], 1)
+            for some in torch.split(torch.from_numpy(keep).to(seen.device), min(ROWS, batch_rows)):
+                best = torch.cat([table.pooled(some) for table in tables], 1)
                 logits.append(self.output(best.add_(bias).relu_()))
             return torch.cat(logits)
 

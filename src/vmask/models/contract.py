@@ -71,8 +71,9 @@ Reader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int64], int], Tensor
 end; (R,) words of each text; how many texts to compute at a time, at most. Texts that begin alike stand together."""
 
 
-ZeroReader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.bool_]], Tensor]
-"""(R, C) logits of one text, (T,) its words, where words are zeroed: (R, T) which are kept."""
+ZeroReader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.bool_], int], Tensor]
+"""(R, C) logits of one text, (T,) its words, with words zeroed: (R, T) which are kept; and how many rows to compute
+together, at most."""
 
 
 class WordEncoder(Encoder):
