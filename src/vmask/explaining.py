@@ -120,8 +120,8 @@ def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
     if callable(model):
         return BlackBox(model, labels)
     raise ConfigError(
-        f"{type(model).__name__} is no model that can be explained. Give a fitted TextClassifier, or a function from a "
-        "list of texts to probabilities."
+        f"{type(model).__name__} is no model that can be explained. Give a fitted TextClassifier, something with "
+        "predict_proba, or a function from a list of texts to probabilities."
     )
 
 

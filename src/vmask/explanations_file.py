@@ -68,11 +68,31 @@ class ExplanationsFile:
         self.asked = json.loads(json.dumps(asked))
         if path.is_dir():
             raise OutputExists(f"{path} is a folder. Name a file.")
+        if self.part.exists():
+            with self.part.open("rb") as stream:
+                self._lock(stream)  # only a look; it is let go at once
         self.done = _lines(self.part) if self.part.exists() and not overwrite else 0
         if self.done:
             self._check_asked()
         elif path.exists() and not overwrite:  # with lines in the part, replacing it was begun
             raise OutputExists(f"{path} exists. Choose another file, or add --overwrite to replace it.")
+
+    def _lock(self, stream: IO[bytes]) -> None:
+        """Keep others from writing while `stream` is open, where the system can.
+
+        Raises:
+            OutputExists: where another process is writing.
+        """
+        try:
+            import fcntl
+        except ImportError:  # not on Windows
+            return
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise OutputExists(
+                f"Another process is writing {self.part}. Wait until it is done, or choose another file."
+            ) from None
 
     def _check_asked(self) -> None:
         """Refuse to go on with explanations of another kind."""
@@ -131,8 +151,9 @@ class ExplanationsFile:
 
     def _added(self, explanations: Iterable[Explanation]) -> Iterator[Explanation]:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.part.open("r+b" if self.done else "w+b") as stream:
-            _drop_torn(stream)
+        with self.part.open("a+b") as stream:
+            self._lock(stream)
+            _drop_torn(stream, keep=self.done)
             write_text(self.side, to_json(self.asked))  # after lines that were asked otherwise are gone
             try:
                 for explanation in explanations:
@@ -152,11 +173,13 @@ def _lines(path: Path) -> int:
         return sum(line.endswith(b"\n") and bool(line.strip()) for line in lines)
 
 
-def _drop_torn(stream: IO[bytes]) -> None:
-    """Cut a line without an end off a file, and go to its end."""
+def _drop_torn(stream: IO[bytes], keep: int) -> None:
+    """Cut all but the first `keep` lines off a file, a line that was torn among them, and go to its end."""
+    stream.seek(0)
     end = 0
-    for line in stream:
-        end += len(line) * line.endswith(b"\n")
+    while keep and (line := stream.readline()):
+        end += len(line)
+        keep -= bool(line.strip())
     stream.truncate(end)
     stream.seek(end)
 

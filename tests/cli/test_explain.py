@@ -349,3 +349,23 @@ def test_a_damaged_line_is_named(tmp_path, fitted):
             list(read_explanations(path))
     with pytest.raises(FileMissing, match="There is no file"):
         read_explanations(tmp_path / "none.jsonl")
+
+
+def test_two_processes_do_not_write_one_file(vmask, fails, trained, splits, tmp_path):
+    fcntl = pytest.importorskip("fcntl", reason="this system has no locks")
+    out = tmp_path / "out.jsonl"
+    words = ["explain", trained, "--input", splits, *LIME, "--out", out]
+    with (tmp_path / "out.jsonl.part").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert "Another process is writing" in fails(*words)
+    assert vmask(*words).code == 0
+
+
+def test_files_of_one_command_differ(fails, trained, splits, tmp_path):
+    same = tmp_path / "same"
+    assert "--out and --html are both" in fails("explain", trained, "a text", "--out", same, "--html", same)
+    source = splits / "dev.csv"
+    assert "--input and --out are both" in fails(
+        "explain", trained, "--input", source, "--out", splits / "." / "dev.csv", "--overwrite"
+    )
+    assert "are for --input" in fails("explain", trained, "a text", "--limit", 3)

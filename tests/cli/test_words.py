@@ -97,7 +97,7 @@ def test_a_mean_is_of_words_seen_three_times(vmask, explanations_file):
 
 def test_picked_texts_are_shown(vmask, explanations, explanations_file):
     done = vmask("words", "--explanations", explanations_file, "--top", "1", "--pick", "2")
-    expected = [line for n in pick(explanations, 2) for line in (explanations[n].text, f"text number {n}")]
+    expected = [line for n in pick(explanations, 2) for line in (explanations[n].text, f"text number {n + 1}")]
     assert len(expected) == 4
     assert all(line.endswith(end) for line, end in zip(done.lines[3:], expected, strict=True))
 
@@ -105,8 +105,8 @@ def test_picked_texts_are_shown(vmask, explanations, explanations_file):
 def test_texts_are_picked_from_those_of_the_class(vmask, explanations, explanations_file):
     asked = ("words", "--explanations", explanations_file, "--label", "1", "--pick", "9", "--json")
     picked = vmask(*asked).json["picked"]
-    assert {one["number"] for one in picked} == {n for n, one in enumerate(explanations) if one.target == "1"}
-    assert all(one["text"] == explanations[one["number"]].text for one in picked)
+    assert {one["number"] - 1 for one in picked} == {n for n, one in enumerate(explanations) if one.target == "1"}
+    assert all(one["text"] == explanations[one["number"] - 1].text for one in picked)
 
 
 def test_either_a_folder_or_explanations(fails, trained, explanations_file):

@@ -122,5 +122,5 @@ def test_the_line_under_a_text_has_what_a_reader_should_know():
 
 def test_a_notebook_shows_the_same_html():
     explanation = explain("so good", "good")
-    assert explanation._repr_html_() == html_text(explanation)
+    assert explanation._repr_html_().startswith(html_text(explanation))
     assert explanation.to_rich() == rich_text(explanation)

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from itertools import islice
+from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,8 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from vmask.report.highlight import summary
     from vmask.training.progress import shown
 
-    if (args.given is None) == (args.input is None):
-        raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
+    _check_named(args)
     # What is wrong with an option is said before the model is loaded.
     asked = given(args, ExplainConfig, nested=("method__",))
     options = {name.removeprefix("method__"): asked.pop(name) for name in list(asked) if name.startswith("method__")}
@@ -125,6 +124,18 @@ def _decided(config: ExplainConfig, options: dict[str, Any]) -> dict[str, Any]:
         "hide": (config.hide or "remove") if kind.hides else None,
         "seed": config.seed if kind.draws else None,
     }
+
+
+def _check_named(args: argparse.Namespace) -> None:
+    """Refuse what cannot go together, and to write one file over another that the command reads or writes."""
+    if (args.given is None) == (args.input is None):
+        raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
+    if args.given is not None and (args.limit, args.text, args.split) != (None, None, None):
+        raise ConfigError("--limit, --text and --split are for --input. Leave them out.")
+    named = [(f"--{name}", getattr(args, name)) for name in ("input", "out", "html")]
+    for (one, path), (other, same) in combinations([pair for pair in named if pair[1] not in (None, "-")], 2):
+        if Path(path).resolve() == Path(same).resolve():
+            raise ConfigError(f"{one} and {other} are both {path}. Give each a file of its own.")
 
 
 def _check_page(args: argparse.Namespace, going_on: bool) -> None:

@@ -99,7 +99,7 @@ def _words_of_explanations(args: argparse.Namespace) -> int:
     if args.json:
         value: dict[str, Any] = {"words": [dataclasses.asdict(word) for word in first], "n": len(ranked)}
         if args.pick:
-            value["picked"] = [{"number": number, **explanation.to_dict()} for number, explanation in picked]
+            value["picked"] = [{"number": number + 1, **explanation.to_dict()} for number, explanation in picked]
         print_json(value)
         return 0
     rows = (
@@ -117,7 +117,7 @@ def _words_of_explanations(args: argparse.Namespace) -> int:
     print_rich(f"{len(ranked):,} words with a count of {args.min_count} or more")
     for number, explanation in picked:
         print_rich(explanation.to_rich())
-        print_rich(f"  {explanation.target} {explanation.probability:.2f}  text number {number}")
+        print_rich(f"  {explanation.target} {explanation.probability:.2f}  text number {number + 1}")
     return 0
 
 

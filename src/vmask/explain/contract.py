@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -296,6 +297,6 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """The text for a notebook, words coloured by importance."""
-        from vmask.report.highlight import html_text
+        from vmask.report.highlight import html_text, summary
 
-        return html_text(self)
+        return f"{html_text(self)}<br><small>{escape(summary(self))}</small>"

@@ -116,6 +116,8 @@ def remarks(explanation: Explanation) -> list[str]:
     notes = []
     if "fit" in explanation.details:
         notes.append(f"fit R² {explanation.details['fit']:.2f}")
+    if errors := explanation.details.get("standard_errors"):
+        notes.append(f"standard errors up to {max(errors):.2g}")
     if explanation.unseen:
         notes.append(f"{explanation.unseen:,} words past the length limit")
     return notes
