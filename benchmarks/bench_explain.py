@@ -13,6 +13,10 @@ the same words of the same texts by the same number of perturbations or orders:
   hidden words, which is turned into a vector of zeros. Feature selection is off, and words are ours, not its own.
 - captum's `ShapleyValueSampling` gets a function of what is kept of each word, 64 perturbations at a time.
 
+The models are those of `vmask train DATASET --model cnn|lstm --mask vmask --embeddings a.npy,b.npy --epochs N --out
+runs/explain/DATASET--MODEL`, N being 3 for SST-2 and 1 for IMDB, and an encoder of `benchmarks/encoders.py`; for long
+texts MiniLM was trained on 400 of IMDB's, `--max-words 384 --epochs 1`. How well they classify makes no difference.
+
 Peak memory is that of a process of its own for every number of texts and samples. Exits 1 where a bar is missed.
 """
 
