@@ -101,6 +101,11 @@ class TrainConfig:
         check_positive(self, "weight_decay", "beta", "patience", "beta_end", "seed", minimum=0)
 
 
+@dataclass(frozen=True)
+class NoOptions:
+    """A method without options of its own."""
+
+
 Hide: TypeAlias = Literal["remove", "zero", "unk", "mask"]
 HIDES: tuple[str, ...] = typing.get_args(Hide)
 """Ways of hiding a word: close the gap, a vector of zeros, the token for unknown words, the mask token."""

@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vmask.explain.lime import sample
+from vmask.kept import distinct_rows
 from vmask.models._prefixes import steps
 
 TEXTS = st.lists(st.lists(st.integers(1, 3), max_size=5), min_size=1, max_size=12)
@@ -45,6 +47,13 @@ def test_of_sorted_texts_every_beginning_is_read_once(texts):
     _, counts = read(ordered)
     for at, count in enumerate(counts, 1):
         assert count == len({tuple(text[:at]) for text in ordered if len(text) >= at})
+
+
+def test_of_perturbations_about_half_of_the_steps_are_saved():
+    keep, _ = distinct_rows(sample(20, 1000, np.random.default_rng(0), first=True))
+    texts = [(np.flatnonzero(row) + 1).tolist() for row in keep]
+    _, counts = read(texts)
+    assert 0.4 < sum(counts) / sum(map(len, texts)) < 0.6
 
 
 def test_texts_without_words_take_no_step():

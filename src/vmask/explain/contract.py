@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.config import to_dict
+from vmask.config import NoOptions, to_dict
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -85,11 +85,6 @@ class MaskScores(Predictor, Protocol):
 
     def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
         """Importance of every word of every text, in [0, 1]."""
-
-
-@dataclass(frozen=True)
-class NoOptions:
-    """A method without options of its own."""
 
 
 class Explainer:

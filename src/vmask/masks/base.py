@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 
+from vmask.config import NoOptions
 from vmask.masks import MASKS
 from vmask.masks.contract import Embedded, Masked, WordMask
-
-
-@dataclass(frozen=True)
-class NoOptions:
-    """A method without options of its own."""
 
 
 @MASKS.register("base")
