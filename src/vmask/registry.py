@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -59,14 +60,16 @@ class Registry(Generic[T]):
 
     def describe(self, name: str) -> str:
         """One line about `name`, read without importing it where it is one of our own files."""
+        return self.document(name).partition("\n")[0]
+
+    def document(self, name: str) -> str:
+        """All that the docstring of its file, or else of its class, says about `name`; read likewise."""
         files = self._files()
         if name in files and name not in self._loaded:
-            text = ast.get_docstring(ast.parse(files[name].read_text(encoding="utf-8"))) or ""
-        else:
-            cls = self.get(name)
-            module_doc = importlib.import_module(cls.__module__).__doc__ if name in files else None
-            text = module_doc or cls.__doc__ or ""
-        return text.strip().partition("\n")[0]
+            return ast.get_docstring(ast.parse(files[name].read_text(encoding="utf-8"))) or ""
+        cls = self.get(name)
+        module_doc = importlib.import_module(cls.__module__).__doc__ if name in files else None
+        return inspect.cleandoc(module_doc or cls.__doc__ or "")
 
     def get(self, name: str) -> type[T]:
         """The class filed under `name`.

@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     from vmask.data.datasets import load_dataset, load_table
     from vmask.data.labelled import as_label
     from vmask.errors import DataError, UnknownName
-    from vmask.metrics.prediction import accuracy, macro_f1
+    from vmask.metrics.accuracy import accuracy
+    from vmask.metrics.macro_f1 import macro_f1
 
     classifier = TextClassifier.load(args.model, args.device)
     about = classifier.about_

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 def _words_of_model(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
     from vmask.cli.show import print_json, print_rich
-    from vmask.metrics.global_words import frequency_correlation
+    from vmask.metrics.frequency_correlation import frequency_correlation
 
     classifier = TextClassifier.load(args.model, args.device)
     ranked = classifier.word_importance(args.top or None, args.min_count)

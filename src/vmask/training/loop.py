@@ -271,7 +271,8 @@ def _score(
     model: MaskedClassifier, examples: Examples, device: torch.device, pad_length: int
 ) -> dict[str, float | None]:
     """Accuracy and macro F1 on held-out texts, and mean and spread of the masks of their words."""
-    from vmask.metrics.prediction import accuracy, macro_f1
+    from vmask.metrics.accuracy import accuracy
+    from vmask.metrics.macro_f1 import macro_f1
 
     model.eval()
     predicted = np.zeros(len(examples.labels), dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vmask.metrics.global_words import frequency_correlation
+from vmask.metrics.frequency_correlation import frequency_correlation
 from vmask.predictor import WordImportance
 
 

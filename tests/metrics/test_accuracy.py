@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vmask.metrics.prediction import accuracy, macro_f1
+from vmask.metrics.accuracy import accuracy
+from vmask.metrics.macro_f1 import macro_f1
 
 
 def array(*values):

@@ -1,4 +1,11 @@
-"""How the global importance of words relates to how often they occur."""
+"""Whether the importance of words is just their frequency: correlation over word types.
+
+Range: -1 to 1
+Direction: neither
+Definition: PLACEHOLDER
+Citation: PLACEHOLDER
+Limits: PLACEHOLDER
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,118 @@
+"""A few explained texts, as metrics of explanations get them: in bounded memory, and no question asked twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.explain.contract import Doc, Explanation, Predictor
+from vmask.metrics.contract import Spans
+
+
+class Questions:
+    """Questions about a few texts with words hidden in one way; the same is never asked twice.
+
+    Args:
+        predictor: the model.
+        docs: the texts.
+        hide: how words are hidden; empty where no question will be asked.
+
+    Attributes:
+        memo: what a metric computed of these texts once, for the explanations of all methods.
+    """
+
+    def __init__(self, predictor: Predictor, docs: Sequence[Doc], hide: str) -> None:
+        self.predictor = predictor
+        self.docs = docs
+        self.hide = hide
+        self.memo: dict[Any, Any] = {}
+        self._known: list[dict[bytes, NDArray[np.float32]]] = [{} for _ in docs]
+
+    def ask(self, keep: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
+        """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i)."""
+        kept = [np.ascontiguousarray(rows) for rows in keep]
+        keys = [[row.dtype.char.encode() + row.tobytes() for row in rows] for rows in kept]
+        new = [
+            [at for at, key in enumerate(wanted) if key not in known and key not in wanted[:at]]
+            for wanted, known in zip(keys, self._known, strict=True)
+        ]
+        if any(new):
+            asked = [rows[chosen] for rows, chosen in zip(kept, new, strict=True)]
+            for number, answers in enumerate(self.predictor.predict_kept(self.docs, asked, self.hide)):
+                self._known[number].update(zip((keys[number][at] for at in new[number]), answers, strict=True))
+        classes = len(self.predictor.labels)
+        return [
+            np.stack([known[key] for key in wanted]) if wanted else np.zeros((0, classes), np.float32)
+            for wanted, known in zip(keys, self._known, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A few texts explained by one method, with words hidden in one way.
+
+    Attributes:
+        questions: asks the model about the texts with words hidden.
+        explanations: one a text.
+        targets: number of the class that is explained, of each text.
+        rank: whether the order of words is by `signed` or by `absolute` scores.
+        rationales: for each text the spans that people marked; None where they did not.
+        again: the same texts explained by the same method with another seed; None where the method is not random.
+        others: the same texts explained by the same method, for the same classes, of models of other training seeds.
+        seed: the seed of these explanations.
+    """
+
+    questions: Questions
+    explanations: Sequence[Explanation]
+    targets: Sequence[int]
+    rank: str = "signed"
+    rationales: Sequence[Spans] | None = None
+    again: Callable[[int], Sequence[Explanation]] | None = None
+    others: Sequence[Callable[[], Sequence[Explanation]]] = field(default_factory=tuple)
+    seed: int = 0
+
+    @property
+    def docs(self) -> Sequence[Doc]:
+        """The texts."""
+        return self.questions.docs
+
+    @cached_property
+    def scores(self) -> list[NDArray[np.float64]]:
+        """(W_i,) what words are ranked by."""
+        scores = [np.array(one.scores, np.float64) for one in self.explanations]
+        return [np.abs(one) for one in scores] if self.rank == "absolute" else scores
+
+    @cached_property
+    def orders(self) -> list[NDArray[np.int64]]:
+        """(W_i,) positions of the words, the highest score first, ties to the earlier position."""
+        return [np.argsort(-scores, kind="stable") for scores in self.scores]
+
+    def whole(self) -> NDArray[np.float64]:
+        """(N,) probability of the explained class of each whole text."""
+        return np.array([rows[0] for rows in self.without_top([[0]] * len(self.docs))], np.float64)
+
+    def without_top(self, counts: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """(S_i,) probability of the explained class with the top words hidden, as many as each of `counts` says."""
+        return self._of_target(self.ask_top(counts, hidden=True))
+
+    def only_top(self, counts: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """(S_i,) probability of the explained class with all but the top words hidden."""
+        return self._of_target(self.ask_top(counts, hidden=False))
+
+    def ask_top(self, counts: Sequence[Sequence[int]], hidden: bool) -> list[NDArray[np.float32]]:
+        """(S_i, C) probabilities with the top words hidden, or with all others hidden."""
+        keep = []
+        for order, wanted in zip(self.orders, counts, strict=True):
+            rows = np.full((len(wanted), len(order)), hidden)
+            for row, count in zip(rows, wanted, strict=True):
+                row[order[:count]] = not hidden
+            keep.append(rows)
+        return self.questions.ask(keep)
+
+    def _of_target(self, answers: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]:
+        return [rows[:, target].astype(np.float64) for rows, target in zip(answers, self.targets, strict=True)]

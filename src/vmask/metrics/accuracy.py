@@ -1,0 +1,37 @@
+"""Share of texts whose class is right.
+
+Range: 0 to 1
+Direction: higher is better
+Definition: the mean over texts of 1 where the predicted class is the true one, else 0.
+Citation: as in the accuracy tables of Chen and Ji 2020.
+Limits: on skewed labels a model that always gives the most common one scores high; macro_f1 does not forgive that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.metrics import METRICS
+from vmask.metrics.contract import ModelMetric, Series, Subject
+
+
+def accuracy(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """Share of texts whose class is right."""
+    return float(np.mean(true == predicted))
+
+
+@METRICS.register("accuracy")
+class Accuracy(ModelMetric):
+    """1 where the predicted class is right, else 0."""
+
+    def unfit(self, subject: Subject) -> str:
+        """It needs the true labels."""
+        return "" if subject.labels is not None else "the texts have no labels"
+
+    def measure(self, subject: Subject) -> Iterator[Series]:
+        """A value a text."""
+        assert subject.labels is not None
+        yield Series((subject.labels == subject.predicted).astype(np.float64))

@@ -1,0 +1,56 @@
+"""How far the model's probabilities are from the truth: expected calibration error.
+
+Range: 0 to 1
+Direction: lower is better
+Definition: texts are sorted into bins of equal width by the probability of their predicted class. The error is the mean
+    over bins, weighed by their texts, of the distance between mean probability and share of right predictions.
+Citation: Guo, Pleiss, Sun and Weinberger, On Calibration of Modern Neural Networks, ICML 2017 (15 bins).
+Limits: it is biased upwards, most where texts are few; the interval corrects for that and can lie lower than the value.
+    It hangs on the number of bins. A model that says the base rate of every text is calibrated and useless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.config import check_positive, option
+from vmask.metrics import METRICS
+from vmask.metrics.contract import ModelMetric, Series, Subject
+
+
+@dataclass(frozen=True)
+class CalibrationOptions:
+    """Options of `calibration_error`."""
+
+    bins: int = option(15, "bins of equal width")
+
+    def __post_init__(self) -> None:
+        check_positive(self, "bins", minimum=1)
+
+
+@METRICS.register("calibration_error")
+class CalibrationError(ModelMetric):
+    """Bin, probability and truth of every prediction."""
+
+    Options = CalibrationOptions
+    averaged = False
+
+    def statistic(self, records: NDArray[np.float64]) -> float:
+        """Of records (N, 3): number of the bin, probability of the predicted class, whether that is right."""
+        numbers = records[:, 0].astype(np.int64)
+        gaps = np.bincount(numbers, weights=records[:, 1] - records[:, 2])
+        return float(np.abs(gaps).sum() / len(records)) if len(records) else float("nan")
+
+    def unfit(self, subject: Subject) -> str:
+        """It needs the true labels."""
+        return "" if subject.labels is not None else "the texts have no labels"
+
+    def measure(self, subject: Subject) -> Iterator[Series]:
+        """A record a text."""
+        sure = subject.probabilities.max(1).astype(np.float64)
+        bins = np.clip(np.ceil(sure * self.options.bins) - 1, 0, self.options.bins - 1)
+        yield Series(np.stack([bins, sure, subject.labels == subject.predicted], 1).astype(np.float64))

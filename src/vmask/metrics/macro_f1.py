@@ -1,0 +1,46 @@
+"""Mean over classes of the F1 score, so that a rare class weighs as much as a common one.
+
+Range: 0 to 1
+Direction: higher is better
+Definition: for each class F1 = 2 TP / (2 TP + FP + FN); the mean over all classes that are a true or a predicted one.
+Citation: as `f1_score(average="macro")` of scikit-learn, to which a test holds it.
+Limits: a class with few texts decides as much as others and moves a lot by chance; the interval shows how much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.metrics import METRICS
+from vmask.metrics.contract import ModelMetric, Series, Subject
+
+
+def macro_f1(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
+    """Mean over classes of the F1 score. By hand, as a bootstrap computes it a thousand times."""
+    classes = int(max(true.max(initial=0), predicted.max(initial=0))) + 1
+    right = np.bincount(true[true == predicted], minlength=classes)
+    either = np.bincount(true, minlength=classes) + np.bincount(predicted, minlength=classes)
+    return float(np.mean(2 * right[either > 0] / either[either > 0])) if len(true) else 0.0
+
+
+@METRICS.register("macro_f1")
+class MacroF1(ModelMetric):
+    """The true and the predicted class of every text, of which the F1 scores are made."""
+
+    averaged = False
+
+    def statistic(self, records: NDArray[np.float64]) -> float:
+        """Of records (N, 2): the true and the predicted class."""
+        true, predicted = records.astype(np.int64).T
+        return macro_f1(true, predicted)
+
+    def unfit(self, subject: Subject) -> str:
+        """It needs the true labels."""
+        return "" if subject.labels is not None else "the texts have no labels"
+
+    def measure(self, subject: Subject) -> Iterator[Series]:
+        """A pair a text."""
+        yield Series(np.stack([subject.labels, subject.predicted], 1).astype(np.float64))  # type: ignore[list-item]
