@@ -37,6 +37,21 @@ def test_check_as_json(vmask, data_dir):
     assert value["differences"]
 
 
+def test_check_of_a_dataset_that_the_paper_does_not_have(vmask, tmp_path):
+    (tmp_path / "sst_trees").mkdir()
+    for name, count in (("train", 12), ("dev", 4), ("test", 2)):
+        trees = "".join(f"({i % 5} (2 {name}{i}) (4 lovely))\n" for i in range(count))
+        (tmp_path / "sst_trees" / f"{name}.txt").write_text(trees, encoding="utf-8")
+    done = vmask("data", "check", "sst_trees", "--data-dir", tmp_path)
+    rows = {line.split("  ")[0].strip(): line.split() for line in done.lines}
+    assert (done.code, rows["train"][1:], rows["classes"][1:]) == (0, ["12", "rows"], ["5"])
+    assert not any(line.startswith("-") for line in done.lines)
+
+
+def test_a_dataset_that_cannot_be_downloaded_says_where_to_put_it(fails):
+    assert "point --data-dir (or VMASK_DATA) at" in " ".join(fails("data", "check", "movies").split())
+
+
 def test_the_data_folder_may_be_named_by_the_environment(vmask, data_dir, monkeypatch):
     monkeypatch.setenv("VMASK_DATA", str(data_dir))
     assert vmask("data", "check", "sst2", "--json", "--quiet").json["name"] == "sst2"

@@ -22,7 +22,7 @@ def test_the_seven_masks_are_listed_one_a_line_with_what_they_are(vmask):
     [
         ("models", {"cnn", "lstm"}),
         ("methods", {"mask"}),
-        ("datasets", {"imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj", "reviews"}),
+        ("datasets", {"imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj", "reviews", "movies", "sst_trees"}),
     ],
 )
 def test_every_kind_can_be_listed(vmask, kind, names):

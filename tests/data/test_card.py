@@ -10,13 +10,14 @@ from vmask.data.card import Card, card_names, load_card, override
 from vmask.errors import DataError, UnknownName
 
 PAPER = ["agnews", "imdb", "sst1", "sst2", "subj", "trec", "yelp"]
+OTHERS = ["movies", "reviews", "sst_trees"]
 
 
-def test_there_is_a_card_for_each_dataset_of_the_paper_and_the_demo():
-    assert card_names() == sorted([*PAPER, "reviews"])
+def test_there_is_a_card_for_each_dataset_of_the_paper_and_for_the_others():
+    assert card_names() == sorted([*PAPER, *OTHERS])
 
 
-@pytest.mark.parametrize("name", sorted([*PAPER, "reviews"]))
+@pytest.mark.parametrize("name", [*PAPER, *OTHERS])
 def test_cards_agree_with_themselves(name):
     card = load_card(name)
     assert card.name == name
@@ -33,6 +34,14 @@ def test_cards_agree_with_themselves(name):
         if card.split.of_rows:
             assert sum(held) + card.paper.train == card.split.of_rows
             assert card.split.dev_rows == card.paper.dev
+    else:
+        assert (card.paper, card.hub_source) == (None, None)
+
+
+def test_the_trees_have_the_labels_and_numbers_of_sst1():
+    trees, sst1 = load_card("sst_trees"), load_card("sst1")
+    assert (trees.labels, trees.defaults) == (sst1.labels, sst1.defaults)
+    assert (trees.format, sst1.format) == ("trees", "table")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +89,7 @@ def test_override_changes_only_what_it_names(tmp_path):
         ("max_words: true", "'max_words' is True"),
         ("max_words: 0", "above 0"),
         ("cleaning: strong", "cleaning is 'strong'. Choose one of: paper, gentle"),
+        ("format: tree", "format is 'tree'. Choose one of: table, trees"),
         ("labels: pos", "'labels' is 'pos'; it must be of type list"),
         ("paper: {classes: 2}", r"'paper\.average_length' is missing"),
         ("split: 5", "'split' must be a mapping"),

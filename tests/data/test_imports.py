@@ -4,7 +4,19 @@ import subprocess
 import sys
 
 HEAVY = ("torch", "sklearn", "pyarrow", "datasets", "tokenizers", "huggingface_hub", "yaml")
-LIGHT = ["card", "readers", "datasets", "labelled", "splits", "hub", "assets", "words", "vocabulary", "check"]
+LIGHT = [
+    "card",
+    "readers",
+    "datasets",
+    "labelled",
+    "rationales",
+    "splits",
+    "hub",
+    "assets",
+    "words",
+    "vocabulary",
+    "check",
+]
 
 
 def test_the_data_room_imports_nothing_heavy():

@@ -61,6 +61,8 @@ class Card:
     hub_source: Hub | None = None
     files: dict[str, str] = field(default_factory=dict)
     """Split to file name. `all` is a split that dev and test are taken from."""
+    format: str = "table"
+    """What the files are: `table`, by their ending, or `trees`, one bracketed tree a line."""
     text: str = "text"
     label: str = "label"
     labels: tuple[str, ...] = ()
@@ -82,7 +84,11 @@ class Card:
     note: str = ""
 
     def __post_init__(self) -> None:
-        for name, choices in (("cleaning", ("paper", "gentle")), ("vocabulary_over", ("train", "all"))):
+        for name, choices in (
+            ("format", ("table", "trees")),
+            ("cleaning", ("paper", "gentle")),
+            ("vocabulary_over", ("train", "all")),
+        ):
             if getattr(self, name) not in choices:
                 raise DataError(f"{name} is {getattr(self, name)!r}. Choose one of: {', '.join(choices)}.")
         if self.max_words < 1 or self.threshold < 0:

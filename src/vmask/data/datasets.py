@@ -6,6 +6,7 @@ VMASK_DATA); the download `reviews`; the Hugging Face hub.
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from typing import Any
 
 from vmask.data.card import Card, card_names, load_card, override
 from vmask.data.labelled import Source, read_source
+from vmask.data.rationales import read_trees
 from vmask.data.readers import TABLES, Row, existing, read_rows, table_kind
 from vmask.data.splits import Split, complete, fingerprint, shared_texts
 from vmask.errors import AssetError, DataError, FileMissing, UnknownName
@@ -44,7 +46,7 @@ class Dataset:
     notes: tuple[str, ...]
     """What the user should know: rows left out, splits made, stand-in data."""
     fingerprint: str
-    """sha256 over ids, labels and texts."""
+    """sha256 over ids, labels, texts and, where there are any, rationales."""
     text: str
     """The column that the texts are from."""
     label: str
@@ -107,7 +109,7 @@ def load_table(
     """
     read = read_source(_file(existing(path)), text, label, require_labels, to_learn=False)
     (split,) = read.splits.values()
-    return Split(split.texts, split.labels, split.ids, read.notes)
+    return dataclasses.replace(split, notes=read.notes)
 
 
 # Finding it ---------------------------------------------------------------------------------------------
@@ -121,7 +123,7 @@ def _resolve(name: str, data_dir: str | Path | None) -> Source:
     if path.is_file():
         return _file(path)
     for folder in (path, local):
-        if folder is not None and folder.is_dir() and _split_files(folder):
+        if folder is not None and folder.is_dir() and (_split_files(folder) or (folder / "card.yaml").is_file()):
             return _folder(folder, None)
     if name in card_names():
         return _reviews() if name == "reviews" else _hub(name, load_card(name), local)
@@ -168,7 +170,8 @@ def _folder(folder: Path, card: Card | None) -> Source:
         card = load_card(own.name) if own.name in card_names() else Card(name=own.name, cleaning="gentle")
     if card is not None and overrides.is_file():
         card = override(card, overrides)
-    files = _split_files(folder)
+    trees = card is not None and card.format == "trees"
+    files = {} if trees else _split_files(folder)
     if card is not None:
         files = {**files, **{split: folder / name for split, name in card.files.items() if (folder / name).is_file()}}
         if "train" not in files and "all" not in files:
@@ -185,7 +188,7 @@ def _folder(folder: Path, card: Card | None) -> Source:
     quoted = None if card is None else False
     return Source(
         name=card.name if card else folder.name,
-        splits={split: read_rows(path, quoted) for split, path in files.items()},
+        splits={split: read_trees(path) if trees else read_rows(path, quoted) for split, path in files.items()},
         card=card,
         names=names,
         text=card.text if card else None,
@@ -214,10 +217,16 @@ def _hub(name: str, card: Card | None, missing: Path | None) -> Source:
     from vmask.data.hub import hub_rows
 
     hub = card.hub_source if card else None
+    looked = f" There is no folder '{missing}' either." if missing else ""
+    if card and hub is None:
+        raise AssetError(
+            f"vmask cannot download the dataset {name}.{looked} Get it from its makers ({card.source}), put "
+            f"{', '.join(card.files.values())} in a folder '{name}', and point --data-dir (or VMASK_DATA) at "
+            "the folder around that."
+        )
     try:
         rows = hub_rows(hub or name)
     except AssetError as error:
-        looked = f" There is no folder '{missing}' either." if missing else ""
         raise AssetError(f"{error}{looked}") from None
     splits: dict[str, Iterator[Row]] = {_SPLIT_OF.get(split, split): part for split, part in rows.items()}
     if "train" not in splits or (card and "all" in card.files):  # such a card cuts the dataset itself

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Any
 
 from vmask.data.card import Card
+from vmask.data.rationales import COLUMN, Spans, are_tokens, as_spans, join_tokens
 from vmask.data.readers import Row, guess_columns
 from vmask.data.splits import Split
 from vmask.errors import DataError, did_you_mean
@@ -66,6 +67,9 @@ def read_source(
         first = list(islice(rows, _LOOK_AT))
         if not first:
             raise DataError(f"{source.name} has no rows in {name}. Give it some, or leave that file away.")
+        if text in (None, "text") and are_tokens(first):
+            rows = join_tokens(chain(first, rows), f"{source.name} ({name})")
+            first = list(islice(rows, _LOOK_AT))
         text, label = guess_columns(first, text, label, require_labels)
         taken[name] = _take(chain(first, rows), name, text, label, source)
     with_labels = require_labels or not any(None in part.labels for part in taken.values())
@@ -101,13 +105,16 @@ class _Taken:
     texts: list[str] = field(default_factory=list)
     labels: list[str | None] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
+    rationales: list[Spans | None] = field(default_factory=list)
     without_text: int = 0
 
     def split(self, use_ids: bool, with_labels: bool) -> Split:
         rows = [i for i, label in enumerate(self.labels) if label is not None or not with_labels]
         ids = [str(self.ids[i]) if use_ids else f"{self.prefix}-{self.numbers[i]}" for i in rows]
         labels = [str(self.labels[i]) for i in rows] if with_labels else []
-        return Split([self.texts[i] for i in rows], labels, ids)
+        known = any(self.rationales[i] is not None for i in rows)
+        rationales = [self.rationales[i] or () for i in rows] if known else None
+        return Split([self.texts[i] for i in rows], labels, ids, rationales=rationales)
 
     def notes(self, name: str, require_labels: bool) -> Iterator[str]:
         where = "" if name == "all" else f" of {name}"
@@ -131,6 +138,8 @@ def _take(rows: Iterable[Row], split: str, text: str, label: str | None, source:
         taken.texts.append(words)
         taken.labels.append(value)
         taken.ids.append(as_label(row.get("id")))
+        marked = None if COLUMN in (text, label) else row.get(COLUMN)
+        taken.rationales.append(as_spans(marked, words, f"Row {number + 1} of {source.name} ({split})"))
     return taken
 
 

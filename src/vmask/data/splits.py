@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from vmask.data.card import SplitRule
+from vmask.data.rationales import Spans
 from vmask.errors import DataError
 
 SHARE = 0.1
@@ -27,6 +28,9 @@ class Split:
     """Where each row comes from: the `id` column if it is unique, else split and row number (`train-17`)."""
     notes: tuple[str, ...] = ()
     """What was left out."""
+    rationales: list[Spans] | None = None
+    """For each text the character spans that people marked as the reason of its label; None where the source has
+    no rationales. A text without a marked span has an empty tuple."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -34,7 +38,8 @@ class Split:
     def take(self, rows: Sequence[int]) -> Split:
         """Some of the rows."""
         labels = [self.labels[i] for i in rows] if self.labels else []
-        return Split([self.texts[i] for i in rows], labels, [self.ids[i] for i in rows])
+        rationales = None if self.rationales is None else [self.rationales[i] for i in rows]
+        return Split([self.texts[i] for i in rows], labels, [self.ids[i] for i in rows], rationales=rationales)
 
 
 def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[str, Split], tuple[str, ...]]:
@@ -119,11 +124,13 @@ def shared_texts(splits: Mapping[str, Split]) -> tuple[str, ...]:
 
 
 def fingerprint(splits: Mapping[str, Split]) -> str:
-    """The sha256 over the ids, labels and texts of all splits."""
+    """The sha256 over the ids, labels and texts of all splits, and over their rationales where there are any."""
     digest = hashlib.sha256()
     for name in sorted(splits):
         split = splits[name]
         for i, text in enumerate(split.texts):
             label = split.labels[i] if split.labels else ""
             digest.update("\0".join((name, split.ids[i], label, text, "")).encode("utf-8", "surrogatepass"))
+            if split.rationales is not None:
+                digest.update(repr(split.rationales[i]).encode())
     return digest.hexdigest()
