@@ -26,10 +26,12 @@ ORDER = [
         "explaining",
         "explanations_file",
         "splime",
+        "statistics",
+        "evaluation",
         "training",
     },
     {"plan", "fitting", "model_card", "stored", "persistence", "classifier"},
-    {"demo", "export"},
+    {"demo", "export", "planted"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

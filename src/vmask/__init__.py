@@ -9,16 +9,32 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import load_dataset
+    from vmask.evaluation.compare import compare
+    from vmask.evaluation.measure import evaluate
+    from vmask.evaluation.result import Evaluation
     from vmask.explain.contract import Explanation
     from vmask.explaining import explain_texts
     from vmask.explanations_file import read_explanations
 
-__all__ = ["Explanation", "TextClassifier", "__version__", "explain_texts", "load_dataset", "read_explanations"]
+__all__ = [
+    "Evaluation",
+    "Explanation",
+    "TextClassifier",
+    "__version__",
+    "compare",
+    "evaluate",
+    "explain_texts",
+    "load_dataset",
+    "read_explanations",
+]
 
 # torch and scikit-learn take seconds to import; `vmask --help` and `import vmask` should not.
 _LAZY = {
+    "Evaluation": "vmask.evaluation.result",
     "Explanation": "vmask.explain.contract",
     "TextClassifier": "vmask.classifier",
+    "compare": "vmask.evaluation.compare",
+    "evaluate": "vmask.evaluation.measure",
     "explain_texts": "vmask.explaining",
     "load_dataset": "vmask.data.datasets",
     "read_explanations": "vmask.explanations_file",

@@ -127,6 +127,30 @@ class ExplainConfig:
         check_positive(self, "batch_size", "workers", minimum=1)
 
 
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """How a model and its explanations are measured."""
+
+    metrics: str = option(
+        "accuracy,macro_f1,calibration_error",
+        "what to measure, see `vmask ls metrics`; `all`: all that apply, `all,-naopc`: all but one",
+    )
+    explainers: str = option("lime,shapley,mask", "whose explanations; `random` is always measured with them")
+    n: int = option(1000, "texts that are explained, at most, drawn at random; predictions are measured on all")
+    seed: int = option(0, "seed of everything random")
+    hide: str | None = option(
+        None, "ways of hiding words to measure by, commas between; by default remove and mask, zero or unk"
+    )
+    explain_hide: Hide | None = option(None, "how the explainers hide words; by default remove")
+    rank: Literal["signed", "absolute"] = option("signed", "order words by their scores or by the size of them")
+    batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
+    workers: int = option(1, "texts are explained by this many threads; the results are the same")
+
+    def __post_init__(self) -> None:
+        check_positive(self, "seed", minimum=0)
+        check_positive(self, "n", "batch_size", "workers", minimum=1)
+
+
 def check_positive(options: Any, *names: str, minimum: float | None = None) -> None:
     """Raise ConfigError where a number is too small: below `minimum`, or not above 0 where that is None."""
     for name in names:

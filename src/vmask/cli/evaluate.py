@@ -1,76 +1,260 @@
-"""Score a model on a dataset's split or on a file of labelled texts."""
+"""Measure a model and its explanations on a dataset's split or on a file of labelled texts."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import sys
 from collections.abc import Sequence
+from glob import glob, has_magic
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_json
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
+from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+    from vmask.data.datasets import Dataset, Split
+    from vmask.evaluation.kept import KeptExplanations
+    from vmask.evaluation.result import Evaluation
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    """Declare the arguments; those of metrics and explainers join when they are asked for."""
+    from vmask.planted import PlantOptions
+
+    parser.add_argument(
+        "model", metavar="DIR", help="a model folder; several trainings of one model: commas between, or a pattern"
+    )
     parser.add_argument("data", metavar="DATA", help="a dataset, a folder of splits, or a single file (scored whole)")
+    add_measuring(parser, words)
+    parser.add_argument(
+        "--planted",
+        action="store_true",
+        help="train the model anew on texts with planted words that decide the label, and see who finds them",
+    )
+    if any(word.startswith("--planted.") for word in words) or "--help" in words:
+        add_fields(parser, "planted words", PlantOptions, "planted.", "planted__")
+
+
+def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare what `evaluate` and `compare` share."""
+    from vmask.config import EvaluateConfig
+    from vmask.explain import EXPLAINERS
+    from vmask.metrics import METRICS
+
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
     add_columns(parser, "as in training")
+    parser.add_argument("--out", metavar="DIR", help="write scores, values of every text, and explanations there")
+    parser.add_argument("--overwrite", action="store_true", help="replace the scores in --out")
+    parser.add_argument("--all-parts", action="store_true", help="show every part of a metric, such as every k")
+    parser.add_argument("--ranking", metavar="DIR", help="rank words by this model, where the metric is of a ranking")
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
+    add_fields(parser, "what to measure", EvaluateConfig)
+    add_options_of(parser, words, METRICS, EXPLAINERS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Predict and compare."""
-    import numpy as np
-
-    from vmask.classifier import TextClassifier
+    """Measure, print, write."""
     from vmask.cli.show import print_json, say, say_result
-    from vmask.data.datasets import load_dataset, load_table
-    from vmask.data.labelled import as_label
-    from vmask.errors import DataError, UnknownName
-    from vmask.metrics.accuracy import accuracy
-    from vmask.metrics.macro_f1 import macro_f1
+    from vmask.evaluation.measure import evaluate
+    from vmask.evaluation.result import SCORES
 
-    classifier = TextClassifier.load(args.model, args.device)
+    check_out(args, SCORES)
+    if args.planted:
+        return _planted(args)
+    asked = measuring(args)  # what is wrong with an option is said before a model is loaded
+    folders = model_folders(args.model)
+    classifiers = load_models(folders, args.device)
+    data = load_data(args, classifiers[0])
+    for note in data.notes:
+        say(args, note)
+    found = evaluate(classifiers, data.texts, **asked, **data.options, keep=keeper(args, folders))
+    for note in found.notes[len(data.notes) :]:
+        say(args, note)
+    if args.out:
+        found.save(args.out, args.overwrite)
+    if args.json:
+        print_json(as_json(found, data.name))
+        return 0
+    show(found, data.name, args.all_parts)
+    if args.out:
+        say_result(f"saved to {args.out}")
+    return 0
+
+
+def as_json(found: Evaluation, name: str) -> dict[str, Any]:
+    """What was found, with the scores of predictions on top; ids are in the files of --out."""
+    short = {key: value for key, value in found.to_dict().items() if key not in ("ids", "sample")}
+    totals = {one.metric: one.value for one in found.scores if not one.by}
+    return {**totals, "n": len(found.ids), "data": name, **short}
+
+
+def show(found: Evaluation, name: str, all_parts: bool) -> None:
+    """Print a line about predictions, then tables."""
+    from vmask.cli.show import print_rich, say_result
+    from vmask.report.scores import confusion_table, score_tables, with_interval
+
+    totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
+    many = f", mean of {len(found.found)} models" if len(found.found) > 1 else ""
+    say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{many}  ({name})".strip())
+    if (confusion := confusion_table(found)) is not None:
+        print_rich(confusion)
+    for table in score_tables(found, all_parts):
+        print_rich("")
+        print_rich(table)
+    if found.words:
+        print_rich("")
+    for method, words in found.words.items():
+        for label, top in {"": words.get("mean", ()), **words.get("by_class", {})}.items():
+            if top:
+                of = f" for {label}" if label else ""
+                print_rich(f"top words by {method}{of}: {', '.join(word for word, _ in top)}")
+
+
+def check_out(args: argparse.Namespace, result: str) -> None:
+    """Refuse to write over a result, before any work is done."""
+    out = Path(args.out) if args.out else None
+    if out and out.is_file():
+        raise OutputExists(f"{out} is a file. Name a folder for --out.")
+    if out and (out / result).exists() and not args.overwrite:
+        raise OutputExists(f"{out} has a {result} already. Choose another folder for --out, or add --overwrite.")
+
+
+def measuring(args: argparse.Namespace) -> dict[str, Any]:
+    """What is to be measured, as `evaluate` takes it, checked."""
+    from vmask.config import EvaluateConfig
+    from vmask.evaluation.chosen import with_options
+    from vmask.explain import EXPLAINERS
+    from vmask.metrics import METRICS
+
+    asked = given(args, EvaluateConfig)
+    config = EvaluateConfig(**asked)
+    nested = {key: value for key, value in vars(args).items() if "__" in key and not key.startswith("planted__")}
+    asked["metrics"] = with_options(METRICS, config.metrics, nested)
+    asked["explainers"] = with_options(EXPLAINERS, config.explainers, nested)
+    if args.ranking:
+        words = load_models([Path(args.ranking)], args.device)[0].word_importance()
+        asked["ranking"] = {word.word.lower(): word.score for word in words}
+    asked["progress"] = not args.quiet and sys.stderr.isatty()
+    return asked
+
+
+def model_folders(named: str) -> list[Path]:
+    """The model folders behind a name: one, some with commas between, or all that fit a pattern.
+
+    Raises:
+        ModelFolderError: where nothing fits a pattern.
+    """
+    folders: list[Path] = []
+    for part in filter(None, named.split(",")):
+        pattern = has_magic(part) and not Path(part).exists()
+        fitting = sorted(map(Path, glob(part))) if pattern else [Path(part)]  # noqa: PTH207 - it may be absolute
+        if not fitting:
+            raise ModelFolderError(f"No folder fits '{part}'. Check the pattern.")
+        folders += [one for one in fitting if one not in folders]
+    return folders or [Path(named)]
+
+
+def load_models(folders: Sequence[Path], device: str) -> list[TextClassifier]:
+    """The models of the folders."""
+    from vmask.persistence import load_classifier
+
+    return [load_classifier(folder, device) for folder in folders]
+
+
+def keeper(args: argparse.Namespace, folders: Sequence[Path], within: str = "") -> KeptExplanations | None:
+    """What keeps explanations in the folder of --out."""
+    from vmask.evaluation.kept import KeptExplanations
+    from vmask.persistence import read_config
+
+    if not args.out:
+        return None
+    digests = [read_config(folder)["sha256"] for folder in folders]
+    return KeptExplanations(Path(args.out) / within, digests, args.overwrite)
+
+
+@dataclasses.dataclass(frozen=True)
+class Data:
+    """The data of a command: what `evaluate` takes, what it is called, and what a user should know of it."""
+
+    texts: Dataset | Split
+    name: str
+    notes: tuple[str, ...]
+    options: dict[str, Any]
+
+
+def load_data(args: argparse.Namespace, classifier: TextClassifier) -> Data:
+    """The texts to measure on: a split of a dataset, or a whole file; columns are those of the training."""
+    from vmask.data.datasets import load_dataset, load_table
+    from vmask.errors import UnknownName
+
     about = classifier.about_
     if Path(args.data).is_file():
         if args.split:
             raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
         split = load_table(args.data, text=args.text or about.get("text"), label=args.label or about.get("label"))
-        name, notes = args.data, split.notes
         if Path(args.data).name == about.get("dataset"):
-            notes += (f"The model was trained on a file called {about['dataset']}: these rows may not be new to it.",)
-    else:
-        known = about if Path(args.data).is_dir() else {}  # a dataset with a card names its columns itself
-        dataset = load_dataset(
-            args.data,
-            data_dir=args.data_dir,
-            text=args.text or known.get("text"),
-            label=args.label or known.get("label"),
+            seen = f"The model was trained on a file called {about['dataset']}: these rows may not be new to it."
+            split = dataclasses.replace(split, notes=(*split.notes, seen))
+        return Data(split, args.data, split.notes, {"name": args.data})
+    known = about if Path(args.data).is_dir() else {}  # a dataset with a card names its columns itself
+    dataset = load_dataset(
+        args.data,
+        data_dir=args.data_dir,
+        text=args.text or known.get("text"),
+        label=args.label or known.get("label"),
+    )
+    wanted = args.split or "test"
+    if wanted not in dataset.splits:
+        raise UnknownName("split", wanted, dataset.splits)
+    return Data(dataset, f"{dataset.name} {wanted}", dataset.notes, {"split": wanted})
+
+
+def _planted(args: argparse.Namespace) -> int:
+    """Train the model anew on texts with planted words, and see whose explanations find them."""
+    from vmask.cli.show import print_json, say, say_result
+    from vmask.config import make
+    from vmask.data.datasets import Dataset
+    from vmask.evaluation.measure import evaluate
+    from vmask.planted import PlantOptions, relies, train_planted
+    from vmask.training.progress import TrainingBar
+
+    if "metrics" not in args:
+        args.metrics = "accuracy,shortcut_precision"
+    asked = measuring(args)
+    nested = {key.partition("__")[2]: value for key, value in vars(args).items() if key.startswith("planted__")}
+    options = make(PlantOptions, nested, "planted.")
+    folders = model_folders(args.model)
+    if len(folders) > 1:
+        raise ConfigError("--planted trains one model anew. Give one folder.")
+    classifier = load_models(folders, args.device)[0]
+    data = load_data(args, classifier)
+    if not isinstance(data.texts, Dataset):
+        raise ConfigError(
+            f"--planted trains a model, and {args.data} is one file. Give a dataset or a folder of splits."
         )
-        wanted = args.split or "test"
-        if wanted not in dataset.splits:
-            raise UnknownName("split", wanted, dataset.splits)
-        name, split, notes = f"{dataset.name} {wanted}", dataset.splits[wanted], dataset.notes
-    for note in notes:
+    say(args, "training anew on texts with planted words")
+    fresh, test = train_planted(classifier, data.texts, options, None if args.quiet else TrainingBar("planted"))
+    reliance = relies(fresh.predictor_, test)
+    name = f"{data.name}, words planted"
+    found = evaluate(fresh, test, **asked, name=name, planted=True)
+    found = dataclasses.replace(found, facts={**found.facts, "reliance": dataclasses.asdict(reliance)})
+    for note in found.notes:
         say(args, note)
-    code = {str(as_label(label)): number for number, label in enumerate(classifier.classes_)}
-    if unseen := sorted({label for label in split.labels if label not in code}):
-        raise DataError(
-            f"{name} has labels that the model was not trained on: {', '.join(unseen[:5])}. "
-            f"It knows: {', '.join(code)}. Check --label, or drop those rows."
-        )
-    true = np.array([code[label] for label in split.labels], dtype=np.int64)
-    predicted = classifier.predict_proba(split.texts).argmax(1).astype(np.int64)
-    result = {
-        "accuracy": accuracy(true, predicted),
-        "macro_f1": macro_f1(true, predicted),
-        "n": len(true),
-        "data": name,
-    }
+    if args.out:
+        found.save(args.out, args.overwrite)
     if args.json:
-        print_json(result)
-    else:
-        say_result(f"accuracy {result['accuracy']:.4f}  macro F1 {result['macro_f1']:.4f}  n {len(true):,}  ({name})")
+        print_json({**as_json(found, name), "reliance": dataclasses.asdict(reliance)})
+        return 0
+    say_result(
+        f"the model gives {reliance.follows:.1%} of the texts the class of their planted word, and changes its mind in "
+        f"{reliance.flips:.1%} when that is swapped for another class's"
+    )
+    show(found, name, args.all_parts)
+    if args.out:
+        say_result(f"saved to {args.out}")
     return 0

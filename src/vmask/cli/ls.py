@@ -1,14 +1,17 @@
-"""List what there is: masks, models, explanation methods, datasets."""
+"""List what there is: masks, models, explanation methods, metrics, datasets."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 from vmask.cli.options import add_json, one_of
 
-KINDS = ("masks", "models", "explainers", "datasets")
+KINDS = ("masks", "models", "explainers", "metrics", "datasets")
+WIDTH = 110
 ALSO = {"methods": "explainers"}
 """Other names of a kind."""
 
@@ -25,6 +28,8 @@ def run(args: argparse.Namespace) -> int:
     from vmask.cli.show import print_json, say_result
 
     asked = ALSO.get(args.kind, args.kind)
+    if asked == "metrics":
+        return _metrics(args)
     listed = {kind: _listed(kind) for kind in KINDS if asked in (None, kind)}
     if args.json:
         print_json(listed[asked] if asked else listed)
@@ -42,10 +47,31 @@ def _listed(kind: str) -> dict[str, str]:
     from vmask.data.card import card_names, load_card
     from vmask.explain import EXPLAINERS
     from vmask.masks import MASKS
+    from vmask.metrics import METRICS
     from vmask.models import MODELS
     from vmask.registry import Registry
 
     if kind == "datasets":
         return {name: load_card(name).title for name in card_names()}
-    registry: Registry[Any] = {"masks": MASKS, "models": MODELS, "explainers": EXPLAINERS}[kind]  # type: ignore[assignment]
-    return {name: registry.describe(name) for name in registry.names()}
+    rooms: dict[str, Registry[Any]] = {"masks": MASKS, "models": MODELS, "explainers": EXPLAINERS, "metrics": METRICS}
+    return {name: rooms[kind].describe(name) for name in rooms[kind].names()}
+
+
+def _metrics(args: argparse.Namespace) -> int:
+    """Print what each metric is, with its range, direction, definition, citation and limits."""
+    from vmask.cli.show import print_json, say_result
+    from vmask.metrics import METRICS
+    from vmask.metrics.contract import FAMILIES, Facts
+
+    facts = {name: Facts.read(name) for name in METRICS.names()}
+    facts = dict(sorted(facts.items(), key=lambda item: FAMILIES.index(item[1].family)))
+    if args.json:
+        print_json({name: dataclasses.asdict(one) for name, one in facts.items()})
+        return 0
+    for name, one in facts.items():
+        better = "no direction" if one.better == "neither" else f"{one.better} is better"
+        say_result(f"{name}  {one.summary}")
+        about = f"range: {one.low:g} to {one.high:g}, {better}; {one.family}"
+        for line in (about, *(f"{field}: {getattr(one, field)}" for field in ("definition", "citation", "limits"))):
+            say_result(fill(line, WIDTH, initial_indent="    ", subsequent_indent="      "))
+    return 0

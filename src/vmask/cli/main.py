@@ -19,7 +19,7 @@ from vmask import __version__
 from vmask.cli.options import add_talk
 from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean
 
-COMMANDS = ("train", "evaluate", "predict", "explain", "words", "export", "data", "ls", "demo")
+COMMANDS = ("train", "evaluate", "compare", "predict", "explain", "words", "export", "data", "ls", "demo")
 USER_ERROR, OUR_ERROR, INTERRUPTED = 2, 1, 130
 
 

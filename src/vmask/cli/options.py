@@ -83,6 +83,16 @@ def add_nested(
         )
 
 
+def add_options_of(parser: argparse.ArgumentParser, words: Sequence[str], *registries: Registry[Any]) -> None:
+    """Add `--NAME.…` of every plug-in that the command line has an option of, as `--lime.samples` of `lime`."""
+    asked = {word[2:].partition(".")[0] for word in words if word.startswith("--") and "." in word.partition("=")[0]}
+    example = "--lime.samples 500"
+    parser.add_argument_group("options of metrics and explainers", f"--NAME.OPTION VALUE, as in {example}")
+    for registry in registries:
+        for name in sorted(asked & set(registry.names())):
+            add_fields(parser, f"{registry.kind} {name}", registry.get(name).Options, f"{name}.", f"{name}__")
+
+
 def given(args: argparse.Namespace, *classes: type, nested: Sequence[str] = ()) -> dict[str, Any]:
     """The options that were given for these dataclasses, and those with a nested prefix."""
     names = {f.name for cls in classes for f in dataclasses.fields(cls)}

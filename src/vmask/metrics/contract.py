@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 Spans = tuple[tuple[int, int], ...]
-_FIELDS = ("Range", "Direction", "Definition", "Citation", "Limits")
+FAMILIES = ("prediction", "faithfulness", "global", "plausibility", "stability")
+"""What metrics are about, in the order in which they are shown."""
+_FIELDS = ("Family", "Range", "Direction", "Definition", "Citation", "Limits")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Facts:
 
     Attributes:
         summary: its first line.
+        family: what it is about, one of `FAMILIES`.
         low: the least value that it can have.
         high: the greatest.
         better: whether `higher` or `lower` values are better, or `neither`.
@@ -41,6 +44,7 @@ class Facts:
     """
 
     summary: str
+    family: str
     low: float
     high: float
     better: Literal["higher", "lower", "neither"]
@@ -62,10 +66,13 @@ class Facts:
             raise ValueError(f"The docstring of the metric {name} lacks a line '{missing[0]}: …'.")
         low, high = (float(part) for part in found["Range"].split(" to "))
         better = found["Direction"].partition(" ")[0]
+        if found["Family"] not in FAMILIES:
+            raise ValueError(f"The family of the metric {name} is none of {', '.join(FAMILIES)}.")
         if better not in ("higher", "lower", "neither"):
             raise ValueError(f"The direction of the metric {name} is neither 'higher', 'lower' nor 'neither'.")
         return cls(
             summary=text.partition("\n")[0],
+            family=found["Family"],
             low=low,
             high=high,
             better=cast("Literal['higher', 'lower', 'neither']", better),

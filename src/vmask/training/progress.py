@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,6 +15,15 @@ T = TypeVar("T")
 
 def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) -> Iterator[T]:
     """The results, with a progress bar on standard error as they come; `total` may be unknown."""
+    with advancing(total, title, done) as advance:
+        for result in results:
+            yield result
+            advance(1)
+
+
+@contextmanager
+def advancing(total: int | None, title: str, done: int = 0) -> Iterator[Callable[[int], None]]:
+    """A progress bar on standard error, and the function that moves it on by a number; `total` may be unknown."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -21,9 +31,7 @@ def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) ->
     # What is printed meanwhile stays on standard output.
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(title, total=total, completed=done)
-        for result in results:
-            yield result
-            bar.advance(task)
+        yield lambda count: bar.advance(task, count)
 
 
 class Silence:

@@ -1,0 +1,1 @@
+"""Measure models and their explanations, and compare them."""

@@ -1,0 +1,102 @@
+"""What is to be measured: metrics and explanation methods by name, and ways of hiding words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vmask.config import HIDES
+from vmask.errors import ConfigError, UnknownName
+from vmask.metrics.contract import FAMILIES, Facts, Metric, Subject
+from vmask.registry import Registry
+
+ALL = "all"
+Named = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
+"""Names of plug-ins: with commas between, as a list, or with their options."""
+
+
+def names(named: Named) -> list[str]:
+    """The names alone."""
+    if isinstance(named, str):
+        named = [name.strip() for name in named.split(",") if name.strip()]
+    return list(named)
+
+
+def plugins(registry: Registry[Any], named: Named) -> dict[str, Mapping[str, Any]]:
+    """Names with their options; `all` is all there are, `-name` takes one out."""
+    options = named if isinstance(named, Mapping) else {}
+    chosen: dict[str, Mapping[str, Any]] = {}
+    for name in names(named):
+        if name == ALL:
+            chosen |= {one: options.get(one, {}) for one in registry.names() if one not in chosen}
+        elif name.startswith("-"):
+            registry.get(name[1:])  # one that is not there is said
+            chosen.pop(name[1:], None)
+        else:
+            registry.get(name)
+            chosen[name] = options.get(name, {})
+    return chosen
+
+
+def with_options(registry: Registry[Any], named: str, nested: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Names with the options of the command line, which are called `NAME__OPTION`.
+
+    Raises:
+        ConfigError: for an option of a plug-in that is not among them.
+    """
+    chosen: dict[str, dict[str, Any]] = {name: {} for name in names(named)}
+    for key, value in nested.items():
+        name, _, option = key.partition("__")
+        if name not in registry.names():
+            continue
+        if name not in plugins(registry, named):
+            raise ConfigError(f"There is an option of {name}, which is not asked for. Add {name}, or leave it out.")
+        chosen.setdefault(name, {})[option] = value
+    return chosen
+
+
+def ways_of_hiding(predictor: Any, hide: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The ways of hiding words that were asked for; by default two, of which one closes the gap.
+
+    Raises:
+        ConfigError: for a way that the model does not have.
+    """
+    asked = (
+        names(hide)
+        if hide is not None
+        else ["remove", next(w for w in ("mask", "zero", "unk") if _hides(predictor, w))]
+    )
+    for way in asked:
+        if way not in HIDES:
+            raise UnknownName("way of hiding", way, HIDES)
+        predictor.predict_kept([], [], way)  # says so where it cannot
+    return tuple(dict.fromkeys(asked))
+
+
+def _hides(predictor: Any, way: str) -> bool:
+    try:
+        predictor.predict_kept([], [], way)
+    except ConfigError:
+        return False
+    return True
+
+
+def fitting(
+    metrics: Mapping[str, Metric], subjects: Sequence[Subject], everything: bool
+) -> tuple[dict[str, Metric], list[str]]:
+    """The metrics that can be measured of every model, in the order of families, and notes about the others.
+
+    Raises:
+        ConfigError: for one that was asked for by name and cannot be measured.
+    """
+    fit, notes = {}, []
+    for name in sorted(metrics, key=lambda name: FAMILIES.index(Facts.read(name).family)):
+        metric = metrics[name]
+        reason = next(filter(None, (metric.unfit(subject) for subject in subjects)), "")
+        if not reason:
+            fit[name] = metric
+        elif everything:
+            notes.append(f"{name} is left out, because {reason}.")
+        else:
+            raise ConfigError(f"{name} cannot be measured here, because {reason}. Leave it out of the metrics.")
+    return fit, notes

@@ -1,0 +1,196 @@
+"""Compare two models on the same texts: differences with intervals and p-values, and what they say in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vmask.errors import ConfigError
+from vmask.evaluation.measure import evaluate
+from vmask.evaluation.result import Evaluation, Key, without_nan
+from vmask.evaluation.run import FLOOR
+from vmask.metrics.contract import Facts
+from vmask.statistics import (
+    CONFIDENCE,
+    Difference,
+    holm,
+    paired_difference,
+    paired_statistic_difference,
+    seeds_difference,
+)
+
+NOTHING = "no difference that this sample can show"
+FLOORS = (FLOOR, "frequency", "tfidf", "majority")
+"""Rankings that are no model's, and yardsticks rather than something to test."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One number of two models.
+
+    Attributes:
+        metric: name of the metric.
+        part: which of its numbers.
+        by: whose explanations or ranking of words.
+        hide: how words were hidden.
+        a: of the first model; of several trainings the mean.
+        b: of the second.
+        difference: b minus a, with interval and p-value; None where it is not tested.
+        p_holm: the p-value corrected for the number of tests (Holm); NaN where there is none.
+        better: whether `higher` or `lower` is better, or `neither`.
+        compares: whether the metric's values of two models compare.
+        verdict: what it says, in words.
+    """
+
+    metric: str
+    part: str
+    by: str
+    hide: str
+    a: float
+    b: float
+    difference: Difference | None
+    p_holm: float
+    better: str
+    compares: bool
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two models on the same texts.
+
+    Attributes:
+        a: what was measured of the first.
+        b: of the second.
+        names: what they are called.
+        rows: what was compared, in the order of metrics.
+        notes: what the user should know.
+    """
+
+    a: Evaluation
+    b: Evaluation
+    names: tuple[str, str]
+    rows: tuple[Compared, ...]
+    notes: tuple[str, ...]
+
+    def how(self) -> str:
+        """How intervals and p-values were made, in words."""
+        tests = sum(row.difference is not None for row in self.rows)
+        if len(self.a.found) > 1:
+            made = f"Means of {len(self.a.found)} and {len(self.b.found)} trainings are compared (Welch's t)."
+        else:
+            made = "The same texts are paired: intervals by bootstrap, p-values by permutation."
+        return f"{made} Intervals are of 95%; p-values are corrected for {tests} tests (Holm)."
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the evaluations, as JSON values; a number that is none becomes null."""
+        value: dict[str, Any] = without_nan(
+            {
+                "a": self.names[0],
+                "b": self.names[1],
+                "facts": dict(self.a.facts),
+                "models": [len(self.a.found), len(self.b.found)],
+                "rows": [dataclasses.asdict(row) for row in self.rows],
+                "how": self.how(),
+                "notes": list(self.notes),
+            }
+        )
+        return value
+
+
+def compare(
+    a: Any, b: Any, data: Any, *args: Any, names: tuple[str, str] = ("A", "B"), all_parts: bool = False, **options: Any
+) -> Comparison:
+    """Measure two models on the same texts, and compare.
+
+    Args:
+        a: a model, or a list of trainings of it with different seeds.
+        b: the other; as many kinds of things as `a`.
+        data: as for `evaluate`.
+        args: as for `evaluate`.
+        names: what they are called.
+        all_parts: compare every part of every metric, not the headlines alone; each counts for the correction.
+        options: as for `evaluate`.
+    """
+    first, second = (evaluate(one, data, *args, **options) for one in (a, b))
+    return compare_evaluations(first, second, names, all_parts)
+
+
+def compare_evaluations(
+    a: Evaluation, b: Evaluation, names: tuple[str, str] = ("A", "B"), all_parts: bool = False
+) -> Comparison:
+    """Compare what was measured of two models. Differences are b minus a.
+
+    Of one model each, examples are paired: the interval is a paired bootstrap's, the p-value a permutation test's. Of
+    several trainings each, the means of trainings are compared (Welch's t). p-values are corrected for the number of
+    tests in this comparison (Holm).
+
+    Raises:
+        ConfigError: where the two were not measured on the same texts, or one of them is one model and the other many.
+    """
+    if (list(a.ids), list(a.sample)) != (list(b.ids), list(b.sample)):
+        raise ConfigError("The two were measured on different texts. Evaluate both on the same data, n and seed.")
+    if (len(a.found) == 1) != (len(b.found) == 1):
+        raise ConfigError(
+            f"There are {len(a.found)} trainings of {names[0]} and {len(b.found)} of {names[1]}. Give one of each, or "
+            "at least two of each."
+        )
+    keys = list(_common(a, b, all_parts))
+    differences = [_difference(a, b, key) for key in keys]
+    adjusted = holm([np.nan if one is None else one.p for one in differences])
+    rows = tuple(
+        _row(a, b, key, difference, p, names) for key, difference, p in zip(keys, differences, adjusted, strict=True)
+    )
+    notes = dict.fromkeys([*a.notes, *b.notes])
+    left_out = {key[0] for key in (*a.measured(), *b.measured())} - {key[0] for key in keys}
+    notes |= dict.fromkeys(f"{name} is not compared: it was found of one model alone." for name in sorted(left_out))
+    return Comparison(a, b, names, rows, tuple(notes))
+
+
+def _common(a: Evaluation, b: Evaluation, all_parts: bool) -> Iterator[Key]:
+    """What was found of both, yardsticks left out; by default the headlines alone."""
+    shown = {(one.metric, one.by, one.hide, one.part) for one in a.scores if one.headline}
+    there = set(b.measured())
+    for key in a.measured():
+        if key in there and key[1] not in FLOORS and (all_parts or key in shown):
+            yield key
+
+
+def _difference(a: Evaluation, b: Evaluation, key: Key) -> Difference | None:
+    """How far b is above a; None where their examples are no pairs, as the words of two vocabularies."""
+    metric, first, second = a.metric(key[0]), a.values(key), b.values(key)
+    if len(first) > 1:
+        return seeds_difference([metric.statistic(one) for one in second], [metric.statistic(one) for one in first])
+    if a.found[0][key].over == "words":
+        return None
+    if metric.averaged:
+        return paired_difference(second[0], first[0])
+    return paired_statistic_difference(second[0], first[0], metric.statistic)
+
+
+def _row(
+    a: Evaluation, b: Evaluation, key: Key, difference: Difference | None, p: float, names: tuple[str, str]
+) -> Compared:
+    name, by, hide, part = key
+    metric, facts = a.metric(name), Facts.read(name)
+    values = [float(np.mean([metric.statistic(v) for v in one.values(key)])) for one in (a, b)]
+    compares = metric.across_models
+    verdict = _verdict(difference, p, facts.better, compares, names)
+    return Compared(name, part, by, hide, values[0], values[1], difference, p, facts.better, compares, verdict)
+
+
+def _verdict(difference: Difference | None, p: float, better: str, compares: bool, names: tuple[str, str]) -> str:
+    if difference is None:
+        return "not tested: the examples are words, not texts"
+    if not p <= 1 - CONFIDENCE:
+        return NOTHING
+    higher, lower = (names[1], names[0]) if difference.value > 0 else (names[0], names[1])
+    if not compares:
+        return f"higher for {higher}, which does not compare models: see naopc"
+    if better == "neither":
+        return f"higher for {higher}"
+    return f"{higher if better == 'higher' else lower} is better"

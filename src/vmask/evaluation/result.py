@@ -1,0 +1,245 @@
+"""What an evaluation found: a value an example of every metric, and scores with intervals made of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.config import make
+from vmask.errors import DataError, OutputExists, UnknownName
+from vmask.files import to_json, write_text
+from vmask.metrics import METRICS
+from vmask.metrics.contract import Facts, Metric, Series
+from vmask.statistics import Estimate, mean_interval, seeds_and_examples_interval, seeds_interval, statistic_interval
+
+SCORES, VALUES = "scores.json", "values.jsonl"
+"""Files of a saved evaluation."""
+DIGITS = 7
+"""Digits of stored values: as many as single precision has."""
+
+Key = tuple[str, str, str, str]
+"""Metric, by, hide, part."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number with its interval.
+
+    Attributes:
+        metric: name of the metric.
+        part: which of its numbers, e.g. `k=3`.
+        by: whose explanations or ranking of words.
+        hide: how words were hidden.
+        value: the number; of several models the mean over them.
+        low: lower end of the 95% interval; NaN where there is none.
+        high: upper end.
+        wide_low: of several models, lower end of the interval that takes the texts for a sample too; else NaN.
+        wide_high: upper end.
+        n: examples that have a value, or models where there are several.
+        how: what the interval is made of.
+        better: whether `higher` or `lower` is better, or `neither`.
+        headline: whether it is the part that short tables show.
+    """
+
+    metric: str
+    part: str
+    by: str
+    hide: str
+    value: float
+    low: float
+    high: float
+    wide_low: float
+    wide_high: float
+    n: int
+    how: str
+    better: str
+    headline: bool
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured of a model, or of several trainings of it.
+
+    Attributes:
+        found: for each model what each metric found, example by example.
+        metrics: the options of every metric that was asked for.
+        ids: ids of all texts.
+        sample: numbers of the texts that were explained.
+        labels: the classes.
+        confusion: for each model (C, C) number of texts by true class (rows) and predicted class; empty where the true
+            ones are not known.
+        words: for each explanation method the words that matter most over all texts (SP-LIME), `absolute` and by class.
+        facts: what was evaluated on what, with all options.
+        notes: what the user should know: metrics left out, and why.
+    """
+
+    found: tuple[Mapping[Key, Series], ...]
+    metrics: Mapping[str, Mapping[str, Any]]
+    ids: Sequence[str]
+    sample: Sequence[int]
+    labels: Sequence[Any]
+    confusion: Sequence[Sequence[Sequence[int]]]
+    words: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        """All numbers with their intervals, in the order of metrics."""
+        return [self._score(key) for key in self.measured()]
+
+    def measured(self) -> list[Key]:
+        """What was found of all models, in the order of metrics."""
+        return [key for key in self.found[0] if all(key in one for one in self.found[1:])]
+
+    def score(self, metric: str, by: str = "", hide: str = "", part: str | None = None) -> Score:
+        """One of the scores; by default the headline of a metric, the first of those that fit.
+
+        Raises:
+            UnknownName: where there is none, with those that there are.
+        """
+        for one in self.scores:
+            wanted = one.headline if part is None else one.part == part
+            if wanted and one.metric == metric and by in ("", one.by) and hide in ("", one.hide):
+                return one
+        asked = ", ".join(filter(None, (metric, by, hide, part)))
+        raise UnknownName("score", asked, {", ".join(filter(None, key)) for key in self.measured()})
+
+    def values(self, key: Key) -> list[NDArray[np.float64]]:
+        """For each model the values (N,) or records (N, ...) of the examples."""
+        return [one[key].values for one in self.found]
+
+    def metric(self, name: str) -> Metric:
+        """The metric as it was asked for."""
+        kind = METRICS.get(name)
+        return kind(make(kind.Options, self.metrics.get(name, {})))
+
+    def _score(self, key: Key) -> Score:
+        name, by, hide, part = key
+        metric, facts = self.metric(name), Facts.read(name)
+        values = self.values(key)
+        wide = (np.nan, np.nan)
+        if len(values) > 1:
+            estimate = seeds_interval([metric.statistic(one) for one in values])
+            if metric.averaged:
+                both = seeds_and_examples_interval(np.stack(values))
+                wide = (both.low, both.high)
+        else:
+            estimate = estimated(metric, values[0])
+        shown = part == metric.shown or not any(k[:3] == key[:3] and k[3] == metric.shown for k in self.found[0])
+        return Score(
+            metric=name,
+            part=part,
+            by=by,
+            hide=hide,
+            value=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            wide_low=wide[0],
+            wide_high=wide[1],
+            n=estimate.n,
+            how=estimate.how,
+            better=facts.better,
+            headline=shown,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it but the values of examples, as JSON values; a number that is none becomes null."""
+        return cast(
+            "dict[str, Any]",
+            without_nan(
+                {
+                    "facts": dict(self.facts),
+                    "metrics": dict(self.metrics),
+                    "scores": [dataclasses.asdict(score) for score in self.scores],
+                    "labels": list(self.labels),
+                    "confusion": self.confusion,
+                    "words": dict(self.words),
+                    "notes": list(self.notes),
+                    "ids": list(self.ids),
+                    "sample": list(self.sample),
+                }
+            ),
+        )
+
+    def save(self, folder: str | Path, overwrite: bool = False) -> Path:
+        """Write `scores.json`, and `values.jsonl` with a line a series of values.
+
+        Raises:
+            OutputExists: where there is an evaluation already.
+        """
+        folder = Path(folder)
+        if (folder / SCORES).exists() and not overwrite:
+            raise OutputExists(f"{folder} has a {SCORES} already. Choose another folder, or add --overwrite.")
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [
+            json.dumps(
+                {"model": number, **dict(zip(("metric", "by", "hide", "part"), key, strict=True))}
+                | {"over": series.over, "values": without_nan(_rounded(series.values))}
+            )
+            for number, one in enumerate(self.found)
+            for key, series in one.items()
+        ]
+        write_text(folder / VALUES, "".join(f"{line}\n" for line in lines))
+        write_text(folder / SCORES, to_json(self.to_dict()))  # comes last: a folder that has it is complete
+        return folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Evaluation:
+        """Read what `save` wrote.
+
+        Raises:
+            DataError: where the folder holds no evaluation, or a damaged one.
+        """
+        folder = Path(folder)
+        try:
+            saved = json.loads((folder / SCORES).read_text(encoding="utf-8"))
+            found: list[dict[Key, Series]] = []
+            with (folder / VALUES).open(encoding="utf-8") as lines:
+                for row in map(json.loads, lines):
+                    found += [{} for _ in range(row["model"] + 1 - len(found))]
+                    key = (row["metric"], row["by"], row["hide"], row["part"])
+                    values = np.array(_with_nan(row["values"]), np.float64)
+                    found[row["model"]][key] = Series(values, key[3], key[1], key[2], row["over"])
+            parts = {name: saved[name] for name in ("metrics", "ids", "sample", "labels", "confusion")}
+            rest = {name: saved[name] for name in ("words", "facts")}
+            return cls(tuple(found), **parts, **rest, notes=tuple(saved["notes"]))
+        except FileNotFoundError:
+            raise DataError(
+                f"{folder} holds no evaluation. Make one with: vmask evaluate MODEL DATA --out {folder}"
+            ) from None
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            raise DataError(f"The evaluation in {folder} is damaged: {error}. Make it anew.") from None
+
+
+def estimated(metric: Metric, values: NDArray[np.float64]) -> Estimate:
+    """The number of a metric with its interval over examples."""
+    return mean_interval(values) if metric.averaged else statistic_interval(values, metric.statistic)
+
+
+def _rounded(values: NDArray[np.float64]) -> Any:
+    """As nested lists, with as many digits as single precision has."""
+    return [float(f"{one:.{DIGITS}g}") for one in values] if values.ndim == 1 else [_rounded(row) for row in values]
+
+
+def without_nan(value: Any) -> Any:
+    """JSON has no NaN."""
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: without_nan(one) for key, one in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [without_nan(one) for one in value]
+    return value
+
+
+def _with_nan(value: Any) -> Any:
+    return [_with_nan(one) for one in value] if isinstance(value, list) else float("nan") if value is None else value

@@ -1,0 +1,131 @@
+"""What models are measured on: texts, wherever they are from, and what a model says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.data.datasets import Dataset, Split, load_dataset
+from vmask.data.labelled import as_label
+from vmask.data.words import chunks
+from vmask.errors import ConfigError, DataError, UnknownName
+from vmask.explaining import checked
+from vmask.metrics.contract import Spans, Subject
+
+PREDICTED_AT_ONCE = 2000
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of an evaluation, wherever they are from."""
+
+    texts: Sequence[str]
+    labels: Sequence[Any] | None
+    ids: Sequence[str]
+    rationales: Sequence[Spans] | None
+    counted: Sequence[str]
+    counted_name: str
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def texts_of(data: Any, split: str | None = None) -> Texts:
+    """The texts of a dataset's split, of a `Split`, or given as they are, with their labels or without.
+
+    Raises:
+        UnknownName: for a dataset or split that is not there.
+        DataError: for texts or labels that cannot be used.
+    """
+    if isinstance(data, str) and data:
+        data = load_dataset(data)
+    if isinstance(data, Dataset):
+        wanted = split or "test"
+        if wanted not in data.splits:
+            raise UnknownName("split", wanted, data.splits)
+        part, train = data.splits[wanted], data.splits["train"]
+        facts = {"data": data.name, "split": wanted, "fingerprint": data.fingerprint}
+        return _of_split(part, facts, data.notes, train.texts, f"the training texts of {data.name}")
+    if split is not None:
+        raise ConfigError("split is for a dataset. Leave it out.")
+    if isinstance(data, Split):
+        return _of_split(data, {}, data.notes)
+    pair = isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
+    texts, labels = (list(data[0]), list(data[1])) if pair else (list(data), None)
+    if labels is not None and len(labels) != len(texts):
+        raise DataError(f"There are {len(texts)} texts and {len(labels)} labels. Give a label for every text.")
+    return _of_split(Split(list(checked(texts)), labels or [], [f"text-{i}" for i in range(len(texts))]), {})
+
+
+def _of_split(
+    part: Split, facts: Mapping[str, Any], notes: tuple[str, ...] = (), counted: Sequence[str] = (), name: str = ""
+) -> Texts:
+    if not len(part):
+        raise DataError("There are no texts to evaluate on. Give some.")
+    return Texts(
+        part.texts,
+        part.labels or None,
+        part.ids,
+        getattr(part, "rationales", None),
+        counted or part.texts,
+        name or "the texts themselves",
+        facts,
+        notes,
+    )
+
+
+def class_numbers(labels: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
+    """(N,) numbers of labels, which are compared by their text.
+
+    Raises:
+        DataError: for a label that the model does not know.
+    """
+    code = {str(as_label(label)): number for number, label in enumerate(classes)}
+    spelt = [str(as_label(label)) for label in labels]
+    if unseen := sorted({label for label in spelt if label not in code}):
+        raise DataError(
+            f"The texts have labels that the model was not trained on: {', '.join(unseen[:5])}. "
+            f"It knows: {', '.join(code)}. Check the label column, or drop those rows."
+        )
+    return np.array([code[label] for label in spelt], np.int64)
+
+
+def subject_of(
+    predictor: Any,
+    texts: Texts,
+    sample: NDArray[np.int64],
+    hides: tuple[str, ...],
+    seed: int,
+    ranking: Mapping[str, float] | None,
+    planted: bool,
+    others: tuple[Any, ...],
+) -> Subject:
+    """A model with what it says of the texts."""
+    numbers = None if texts.labels is None else class_numbers(texts.labels, predictor.labels)
+    parts = [predictor.predict_docs(predictor.prepare(some)) for some in chunks(texts.texts, PREDICTED_AT_ONCE)]
+    return Subject(
+        predictor=predictor,
+        texts=texts.texts,
+        labels=numbers,
+        probabilities=np.concatenate(parts),
+        sample=sample,
+        hides=hides,
+        seed=seed,
+        rationales=texts.rationales,
+        planted=planted,
+        counted=texts.counted,
+        counted_name=texts.counted_name,
+        ranking=ranking,
+        others=others,
+    )
+
+
+def confusion(subject: Subject) -> list[list[int]]:
+    """(C, C) number of texts by true class (rows) and predicted class."""
+    classes = len(subject.predictor.labels)
+    assert subject.labels is not None
+    table = np.bincount(subject.labels * classes + subject.predicted, minlength=classes**2)
+    return [[int(one) for one in row] for row in table.reshape(classes, classes)]
