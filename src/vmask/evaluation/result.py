@@ -211,13 +211,21 @@ class Evaluation:
                     found[row["model"]][key] = Series(values, key[3], key[1], key[2], row["over"])
             parts = {name: saved[name] for name in ("metrics", "ids", "sample", "labels", "confusion")}
             rest = {name: saved[name] for name in ("words", "facts")}
-            return cls(tuple(found), **parts, **rest, notes=tuple(saved["notes"]))
+            read = cls(tuple(found), **parts, **rest, notes=tuple(saved["notes"]))
+            # As they were: values are stored with fewer digits, and resampled means would differ by them.
+            read.__dict__["scores"] = [_score_of(one) for one in saved["scores"]]
+            return read
         except FileNotFoundError:
             raise DataError(
                 f"{folder} holds no evaluation. Make one with: vmask evaluate MODEL DATA --out {folder}"
             ) from None
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise DataError(f"The evaluation in {folder} is damaged: {error}. Make it anew.") from None
+
+
+def _score_of(saved: Mapping[str, Any]) -> Score:
+    numbers = ("value", "low", "high", "wide_low", "wide_high")
+    return Score(**{**saved, **{name: float("nan") for name in numbers if saved[name] is None}})
 
 
 def estimated(metric: Metric, values: NDArray[np.float64]) -> Estimate:

@@ -1,0 +1,97 @@
+"""Explanations that are kept in files are made once."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from linear import LinearWords
+from vmask import evaluate, read_explanations
+from vmask.errors import DataError, OutputExists
+from vmask.evaluation.kept import KeptExplanations
+
+WEIGHTS = {"good": 0.2, "fine": 0.1, "bad": -0.15, "poor": -0.1}
+DATA = ([f"good fine w{i}" for i in range(50)], ["yes"] * 50)
+ASKED = {"metrics": "aopc", "explainers": {"lime": {"samples": 20}}, "hide": "remove"}
+
+
+class Stops(LinearWords):
+    """Fails after so many questions, as a process that is killed."""
+
+    def __init__(self, weights, after):
+        super().__init__(weights)
+        self.after = after
+
+    def predict_kept(self, docs, keep, hide="remove"):
+        if docs and (after := self.after - 1) >= 0:
+            self.after = after
+        elif docs:
+            raise KeyboardInterrupt
+        return super().predict_kept(docs, keep, hide)
+
+
+def keeper(folder, models=({"sha": "a"},), **options):
+    return KeptExplanations(folder, models, **options)
+
+
+def test_explanations_are_written_and_read_again(tmp_path):
+    first = evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+    assert len(list(read_explanations(tmp_path / "explanations" / "lime.jsonl"))) == 50
+    model = LinearWords(WEIGHTS)
+    second = evaluate(model, DATA, **ASKED, keep=keeper(tmp_path))
+    per_text = len(model.asked) / 50
+    assert per_text < 20, "nothing was explained anew"
+    for key, series in first.found[0].items():
+        np.testing.assert_array_equal(series.values, second.found[0][key].values)
+
+
+def test_one_that_was_cut_off_goes_on_and_ends_the_same(tmp_path):
+    whole = evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path / "whole"))
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Stops(WEIGHTS, after=4), DATA, **ASKED, keep=keeper(tmp_path / "cut"))
+    part = tmp_path / "cut" / "explanations" / "lime.jsonl.part"
+    assert part.exists()
+    again = evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path / "cut"))
+    files = [tmp_path / name / "explanations" / "lime.jsonl" for name in ("whole", "cut")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert not part.exists()
+    for key, series in whole.found[0].items():
+        np.testing.assert_array_equal(series.values, again.found[0][key].values)
+
+
+@pytest.mark.parametrize("change", ["model", "seed", "options", "texts"])
+def test_what_was_asked_otherwise_is_not_used(tmp_path, change):
+    evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+    asked, data, models = dict(ASKED), DATA, ({"sha": "a"},)
+    if change == "model":
+        models = ({"sha": "b"},)
+    elif change == "seed":
+        asked["seed"] = 1
+    elif change == "options":
+        asked["explainers"] = {"lime": {"samples": 21}}
+    else:
+        data = ([*DATA[0][:-1], "bad"], DATA[1])
+    with pytest.raises(OutputExists, match="--overwrite"):
+        evaluate(LinearWords(WEIGHTS), data, **asked, keep=keeper(tmp_path, models))
+    evaluate(LinearWords(WEIGHTS), data, **asked, keep=keeper(tmp_path, models, overwrite=True))
+    side = json.loads((tmp_path / "explanations" / "lime.json").read_text(encoding="utf-8"))
+    assert side["sha"] == models[0]["sha"]
+
+
+def test_a_file_that_lacks_lines_is_said(tmp_path):
+    evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+    path = tmp_path / "explanations" / "lime.jsonl"
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    with pytest.raises(DataError, match="it has 49 explanations of 50"):
+        evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+
+
+def test_each_of_several_models_has_its_own(tmp_path):
+    models = [LinearWords(WEIGHTS), LinearWords({"good": 0.15})]
+    evaluate(models, DATA, **ASKED, keep=keeper(tmp_path, ({"sha": "a"}, {"sha": "b"})))
+    assert sorted(path.name for path in (tmp_path / "explanations").glob("lime*.jsonl")) == [
+        "lime-0.jsonl",
+        "lime-1.jsonl",
+    ]

@@ -1,0 +1,89 @@
+"""What an evaluation holds: scores, values, files."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from linear import LinearWords
+from vmask import Evaluation, evaluate
+from vmask.errors import DataError, OutputExists, UnknownName
+from vmask.evaluation.result import SCORES, VALUES
+
+TEXTS = ["good fine so", "bad so poor", "so good", "fine", "", "good good bad"]
+LABELS = ["yes", "no", "yes", "yes", "no", "yes"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    model = LinearWords({"good": 0.2, "fine": 0.1, "bad": -0.15, "poor": -0.1})
+    return evaluate(model, (TEXTS, LABELS), "all", {"occlusion": {}, "lime": {"samples": 30}})
+
+
+def test_an_evaluation_is_saved_and_read_back(found, tmp_path):
+    found.save(tmp_path / "out")
+    read = Evaluation.load(tmp_path / "out")
+    assert read.measured() == found.measured()
+    np.testing.assert_equal([vars(one) for one in read.scores], [vars(one) for one in found.scores])
+    for key in found.measured():
+        np.testing.assert_allclose(read.values(key)[0], found.values(key)[0], rtol=1e-6)
+    assert (read.ids, read.sample) == (found.ids, found.sample)
+    assert read.facts == json.loads(json.dumps(found.facts))
+    assert read.notes == found.notes
+    assert read.words == json.loads(json.dumps(found.words))
+
+
+def test_the_files_are_plain_json_without_nan(found, tmp_path):
+    found.save(tmp_path)
+
+    def refuse(value):
+        raise AssertionError(value)
+
+    scores = json.loads((tmp_path / SCORES).read_text(encoding="utf-8"), parse_constant=refuse)
+    assert len(scores["scores"]) == len(found.scores)
+    lines = (tmp_path / VALUES).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(found.found[0])
+    rows = [json.loads(line, parse_constant=refuse) for line in lines]
+    aopc = next(row for row in rows if (row["metric"], row["by"]) == ("aopc", "occlusion"))
+    assert aopc["values"][TEXTS.index("")] is None
+    assert len(aopc["values"]) == len(TEXTS)
+
+
+def test_a_folder_that_has_an_evaluation_is_not_written_over(found, tmp_path):
+    found.save(tmp_path)
+    with pytest.raises(OutputExists, match="--overwrite"):
+        found.save(tmp_path)
+    found.save(tmp_path, overwrite=True)
+
+
+def test_a_folder_without_one_and_a_damaged_one_are_said(found, tmp_path):
+    with pytest.raises(DataError, match="holds no evaluation"):
+        Evaluation.load(tmp_path)
+    found.save(tmp_path)
+    (tmp_path / VALUES).write_text('{"model": 0}\n', encoding="utf-8")
+    with pytest.raises(DataError, match="is damaged"):
+        Evaluation.load(tmp_path)
+
+
+def test_a_score_is_found_by_its_name(found):
+    assert found.score("accuracy").by == ""
+    one = found.score("prob_drop", by="lime", hide="remove", part="k=1")
+    assert (one.metric, one.by, one.hide, one.part) == ("prob_drop", "lime", "remove", "k=1")
+    assert found.score("prob_drop").part == "k=5"
+    with pytest.raises(UnknownName):
+        found.score("aopc", by="shapley")
+
+
+def test_an_example_without_a_value_does_not_count(found):
+    one = found.score("aopc", by="occlusion", hide="remove")
+    assert one.n == len(TEXTS) - 1
+    values = found.values(("aopc", "occlusion", "remove", ""))[0]
+    assert one.value == pytest.approx(np.nanmean(values))
+
+
+def test_the_interval_holds_the_value(found):
+    for score in found.scores:
+        if np.isfinite(score.low) and score.metric != "calibration_error":  # whose interval corrects a bias
+            assert score.low - 1e-9 <= score.value <= score.high + 1e-9, score
