@@ -14,7 +14,7 @@ from lime.submodular_pick import SubmodularPick
 
 from vmask.errors import ConfigError, UnknownName
 from vmask.explain.contract import Explanation
-from vmask.splime import RANKINGS, global_importance, pick
+from vmask.splime import RANKINGS, WordSums, global_importance, pick
 
 
 def explained(text, *scores, target="pos", method="lime", **options):
@@ -132,6 +132,56 @@ def test_unknown_names_are_refused():
         global_importance(THREE, "absolut")
     with pytest.raises(UnknownName, match="Available: neg, pos"):
         global_importance(THREE, label="positive")
+
+
+# Explanations that come one at a time -----------------------------------------------------------------------------
+
+
+def test_what_is_added_one_at_a_time_is_ranked_at_any_time():
+    sums = WordSums()
+    assert sums.ranked() == sums.ranked(label="pos") == []
+    for number, explanation in enumerate(THREE, 1):
+        sums.add(explanation)
+        for by in RANKINGS:
+            assert sums.ranked(by) == global_importance(THREE[:number], by)
+    assert sums.ranked("mean", "pos", 2) == global_importance(THREE, "mean", label="pos", min_count=2)
+    assert sums.ranked() == global_importance(THREE)  # asking changes nothing
+
+
+def test_sums_may_tell_capitals_apart():
+    sums = WordSums(lower=False)
+    for explanation in THREE:
+        sums.add(explanation)
+    assert sums.ranked("count") == global_importance(THREE, "count", lower=False)
+    assert "Good" in words_of(sums.ranked())
+
+
+def test_an_explanation_of_another_method_is_refused_and_leaves_no_trace():
+    sums = WordSums()
+    sums.add(THREE[0])
+    with pytest.raises(ConfigError, match="by lime and by mask"):
+        sums.add(explained("good", 0.5, method="mask"))
+    assert sums.ranked() == global_importance(THREE[:1])
+    sums.add(THREE[1])
+    assert sums.ranked() == global_importance(THREE[:2])
+
+
+def test_sums_hold_no_explanation():
+    sums, one = WordSums(), explained("good plot", 0.25, 0.125)
+    held = weakref.ref(one)
+    sums.add(one)
+    del one
+    assert held() is None
+    assert words_of(sums.ranked()) == ["good", "plot"]
+
+
+def test_an_unknown_ranking_is_refused_before_a_stream_is_read():
+    stream = iter(THREE)
+    with pytest.raises(UnknownName):
+        global_importance(stream, "absolut")
+    assert next(stream) is THREE[0]
+    with pytest.raises(UnknownName):
+        WordSums().ranked("absolut")
 
 
 # The pick -------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum, sqrt
 from types import SimpleNamespace
@@ -84,28 +84,65 @@ def global_importance(
         ConfigError: for explanations of different methods.
         UnknownName: for another ranking, or a label that no explanation has.
     """
-    if by not in RANKINGS:
-        raise UnknownName("ranking", by, RANKINGS)
-    sums: dict[Any, dict[str, _Sums]] = defaultdict(lambda: defaultdict(_Sums))
-    for explanation in _of_one_method(explanations):
-        words = sums[explanation.target]
+    _check_ranking(by)  # before the stream is read, which may take long
+    sums = WordSums(lower)
+    for explanation in explanations:
+        sums.add(explanation)
+    return sums.ranked(by, label, min_count)
+
+
+class WordSums:
+    """What `global_importance` adds up, for explanations that come one at a time and serve other ends besides.
+
+    Memory depends on distinct words and classes alone.
+
+    Args:
+        lower: whether words that differ by capitals alone are one.
+
+    >>> sums = WordSums()
+    >>> sums.add(Explanation("Good!", ("Good", "!"), ((0, 4), (4, 5)), (0.5, -0.25), "pos", 0.9, "lime"))
+    >>> [(word.word, word.signed) for word in sums.ranked()]
+    [('good', 0.5), ('!', -0.25)]
+    """
+
+    def __init__(self, lower: bool = True) -> None:
+        self.lower = lower
+        self._method = ""
+        self._sums: dict[Any, dict[str, _Sums]] = defaultdict(lambda: defaultdict(_Sums))
+
+    def add(self, explanation: Explanation) -> None:
+        """Add the scores of a text.
+
+        Raises:
+            ConfigError: for an explanation of another method than those before.
+        """
+        self._method = _same_method(self._method, explanation)
+        words = self._sums[explanation.target]
         for word in explanation.words:
-            words[word.lower() if lower else word].count += 1
-        for word, weight in _weights(explanation, lower).items():
+            words[word.lower() if self.lower else word].count += 1
+        for word, weight in _weights(explanation, self.lower).items():
             one = words[word]
             one.signed += weight
             one.absolute += abs(weight)
             one.texts += 1
-    chosen = list(sums)
-    if label is not None and chosen:
-        from vmask.explaining import number_of  # brings torch along, which nothing else here needs
 
-        chosen = [chosen[number_of(label, chosen)]]
-    ranked = [_word(word, sums, chosen) for word in {word: None for target in chosen for word in sums[target]}]
-    return sorted(
-        (word for word in ranked if word.count >= min_count),
-        key=lambda word: (-getattr(word, by), -word.count, word.word),
-    )
+    def ranked(self, by: str = "signed", label: Any = None, min_count: int = 1) -> list[GlobalWord]:
+        """The words so far, as `global_importance` gives them; more can be added later.
+
+        Raises:
+            UnknownName: for another ranking, or a label that no explanation has.
+        """
+        _check_ranking(by)
+        sums, chosen = self._sums, list(self._sums)
+        if label is not None and chosen:
+            from vmask.explaining import number_of  # brings torch along, which nothing else here needs
+
+            chosen = [chosen[number_of(label, chosen)]]
+        ranked = [_word(word, sums, chosen) for word in {word: None for target in chosen for word in sums[target]}]
+        return sorted(
+            (word for word in ranked if word.count >= min_count),
+            key=lambda word: (-getattr(word, by), -word.count, word.word),
+        )
 
 
 def pick(
@@ -132,7 +169,9 @@ def pick(
     shown: list[tuple[str, ...]] = []
     known: dict[str, str] = {}
     importance: dict[str, float] = defaultdict(float)
-    for explanation in _of_one_method(explanations):
+    method = ""
+    for explanation in explanations:
+        method = _same_method(method, explanation)
         weights = _weights(explanation, lower)
         strongest = sorted(weights.items(), key=lambda item: -abs(item[1]))[:top_words]
         # Every row has the same object for a word, not a copy of its letters.
@@ -159,16 +198,19 @@ def pick(
     return picked
 
 
-def _of_one_method(explanations: Iterable[Explanation]) -> Iterator[Explanation]:
-    method = None
-    for explanation in explanations:
-        method = method or explanation.method
-        if explanation.method != method:
-            raise ConfigError(
-                f"There are explanations by {method} and by {explanation.method}, whose scores do not compare. "
-                "Give those of one method."
-            )
-        yield explanation
+def _check_ranking(by: str) -> None:
+    if by not in RANKINGS:
+        raise UnknownName("ranking", by, RANKINGS)
+
+
+def _same_method(method: str, explanation: Explanation) -> str:
+    """The method of an explanation, which must be that of those before; empty where there are none."""
+    if method and explanation.method != method:
+        raise ConfigError(
+            f"There are explanations by {method} and by {explanation.method}, whose scores do not compare. "
+            "Give those of one method."
+        )
+    return explanation.method
 
 
 def _weights(explanation: Explanation, lower: bool) -> dict[str, float]:

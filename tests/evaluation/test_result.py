@@ -9,7 +9,7 @@ import pytest
 
 from linear import LinearWords
 from vmask import Evaluation, evaluate
-from vmask.errors import DataError, OutputExists, UnknownName
+from vmask.errors import ConfigError, DataError, OutputExists, UnknownName
 from vmask.evaluation.result import SCORES, VALUES
 
 TEXTS = ["good fine so", "bad so poor", "so good", "fine", "", "good good bad"]
@@ -65,6 +65,19 @@ def test_a_folder_without_one_and_a_damaged_one_are_said(found, tmp_path):
     (tmp_path / VALUES).write_text('{"model": 0}\n', encoding="utf-8")
     with pytest.raises(DataError, match="is damaged"):
         Evaluation.load(tmp_path)
+
+
+def test_trainings_that_were_evaluated_one_by_one_make_one_evaluation():
+    models = [LinearWords({"good": weight, "bad": -weight}) for weight in (0.1, 0.15, 0.2)]
+    asked = ((TEXTS, LABELS), "accuracy,aopc", {"occlusion": {}})
+    joined = Evaluation.together([evaluate(model, *asked) for model in models])
+    np.testing.assert_equal(
+        [vars(one) for one in joined.scores], [vars(one) for one in evaluate(models, *asked).scores]
+    )
+    assert joined.facts["models"] == 3
+    assert len(joined.confusion) == 3
+    with pytest.raises(ConfigError, match="Evaluate them alike"):
+        Evaluation.together([evaluate(models[0], *asked), evaluate(models[1], (TEXTS, LABELS), "accuracy")])
 
 
 def test_a_score_is_found_by_its_name(found):

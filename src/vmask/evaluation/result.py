@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.config import make
-from vmask.errors import DataError, OutputExists, UnknownName
+from vmask.errors import ConfigError, DataError, OutputExists, UnknownName
 from vmask.files import to_json, write_text
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Facts, Metric, Series
@@ -90,6 +90,26 @@ class Evaluation:
     words: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def together(cls, evaluations: Sequence[Evaluation]) -> Evaluation:
+        """Several trainings of a model that were evaluated one by one, as one evaluation.
+
+        Raises:
+            ConfigError: where they were not measured on the same texts by the same metrics.
+        """
+        first = evaluations[0]
+        for other in evaluations[1:]:
+            same = (list(other.ids), list(other.sample), dict(other.metrics))
+            if same != (list(first.ids), list(first.sample), dict(first.metrics)):
+                raise ConfigError("These were not measured on the same texts by the same metrics. Evaluate them alike.")
+        return dataclasses.replace(
+            first,
+            found=tuple(found for one in evaluations for found in one.found),
+            confusion=[table for one in evaluations for table in one.confusion],
+            facts={**first.facts, "models": sum(len(one.found) for one in evaluations)},
+            notes=tuple(dict.fromkeys(note for one in evaluations for note in one.notes)),
+        )
 
     @cached_property
     def scores(self) -> list[Score]:

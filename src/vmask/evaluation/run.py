@@ -139,7 +139,11 @@ class Run:
             again = (
                 partial(self._again, subject.predictor, name, chunk, explained) if EXPLAINERS.get(name).draws else None
             )
-            others = [partial(self._again, other, name, chunk, explained, self.config.seed) for other in subject.others]
+            # Another seed of the method too: else random scores would be the same for every training.
+            others = [
+                partial(self._again, other, name, chunk, explained, self.config.seed + number)
+                for number, other in enumerate(subject.others, 1)
+            ]
             whole = Case(
                 questions=asked[""],
                 explanations=explained,

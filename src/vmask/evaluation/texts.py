@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from vmask.data.datasets import Dataset, Split, load_dataset
 from vmask.data.labelled import as_label
+from vmask.data.rationales import Spans
 from vmask.data.words import chunks
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explaining import checked
-from vmask.metrics.contract import Spans, Subject
+from vmask.metrics.contract import Subject
 
 PREDICTED_AT_ONCE = 2000
 

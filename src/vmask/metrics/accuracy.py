@@ -1,5 +1,6 @@
 """Share of texts whose class is right.
 
+Family: prediction
 Range: 0 to 1
 Direction: higher is better
 Definition: the mean over texts of 1 where the predicted class is the true one, else 0.

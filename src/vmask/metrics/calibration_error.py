@@ -1,5 +1,6 @@
 """How far the model's probabilities are from the truth: expected calibration error.
 
+Family: prediction
 Range: 0 to 1
 Direction: lower is better
 Definition: texts are sorted into bins of equal width by the probability of their predicted class. The error is the mean

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.config import NoOptions
+from vmask.data.rationales import Spans
 from vmask.data.words import chunks
 from vmask.metrics import METRICS
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
-Spans = tuple[tuple[int, int], ...]
 FAMILIES = ("prediction", "faithfulness", "global", "plausibility", "stability")
 """What metrics are about, in the order in which they are shown."""
 _FIELDS = ("Family", "Range", "Direction", "Definition", "Citation", "Limits")

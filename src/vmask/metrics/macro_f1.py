@@ -1,5 +1,6 @@
 """Mean over classes of the F1 score, so that a rare class weighs as much as a common one.
 
+Family: prediction
 Range: 0 to 1
 Direction: higher is better
 Definition: for each class F1 = 2 TP / (2 TP + FP + FN); the mean over all classes that are a true or a predicted one.

@@ -1,0 +1,61 @@
+"""Drop in probability without the k most important words.
+
+Family: faithfulness
+Range: -1 to 1
+Direction: higher is better
+Definition: for each k = 1 … K, p(whole text) - p(text without its k most important words), p being the probability of
+    the explained class. K is the option `k`. From a text with fewer words all are hidden. A text without words has no
+    value. The mean over k is aopc, except on texts with fewer than K words.
+Citation: the curve whose mean is the AOPC of Samek et al., TNNLS 2017.
+Limits: as those of aopc. Values of two models do not compare, for each has limits of its own (Edin et al., ACL 2025).
+    Texts with words hidden are none that the model was trained on. Methods that hide words themselves do well by
+    construction (Ju et al., Logic Traps, 2021). On texts of at most k words it says nothing of the order of words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.config import check_positive, option
+from vmask.metrics import METRICS
+from vmask.metrics.contract import ExplanationMetric
+
+if TYPE_CHECKING:
+    from vmask.metrics._case import Case
+
+
+@dataclass(frozen=True)
+class ProbDropOptions:
+    """Options of `prob_drop`."""
+
+    k: int = option(5, "most words that are hidden")
+
+    def __post_init__(self) -> None:
+        check_positive(self, "k", minimum=1)
+
+
+@METRICS.register("prob_drop")
+class ProbDrop(ExplanationMetric):
+    """The drop for every k."""
+
+    Options = ProbDropOptions
+    hides = True
+    across_models = False
+
+    @property
+    def shown(self) -> str:
+        """The drop with most words hidden."""
+        return f"k={self.options.k}"
+
+    def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
+        """For every k a value a text."""
+        ks = range(1, self.options.k + 1)
+        hidden = np.stack(case.without_top([ks] * len(case.docs)))  # past the last word nothing is left to hide
+        drops = case.whole()[:, None] - hidden
+        drops[[not doc.spans for doc in case.docs]] = np.nan
+        return {f"k={k}": drops[:, at] for at, k in enumerate(ks)}
