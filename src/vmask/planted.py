@@ -4,10 +4,11 @@ A word for each class is put at random places of some training texts, and the la
 A model that is trained on these texts learns the shortcut; an explanation of it is right where it shows the planted
 words (Bastings and others 2022). `relies` says whether the model does use them: without that the rest means little.
 
-Which words: those that stand in none of the texts, drawn at random. They must have a vector that a model can tell from
-others. With frozen word vectors a word that the vectors do not know has one near 0, and a made-up word is not learnt. So
-words of the vectors are taken where the model has any, whatever they mean, for which word goes to which class is random;
-and made-up ones elsewhere: random vectors are tuned, encoders and distilled vectors have something to say of every word.
+Which words: those that stand in none of the texts, drawn at random. They must have a vector that a model can tell
+from others. With frozen word vectors a word that the vectors do not know has one near 0, and a made-up word is not
+learnt. So words of the vectors are taken where the model has any, whatever they mean, for which word goes to which
+class is random; and made-up ones elsewhere: random vectors are tuned, encoders and distilled vectors have something
+to say of every word.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ Direction: higher is better
 Definition: for each text the mean, over all pairs of explanations, of `kendall`, Kendall's tau-b of the scores of its
     words, and of `overlap`, the share of the top k words (the option; fewer where the text has fewer) that both have.
     The explanations are those of a random method with `repeats` seeds. The parts `training kendall` and `training
-    overlap` compare explanations of models that only differ in the seed of their training, for the class that the first
-    predicts; a random method takes another seed for each. A pair has no tau where a text has fewer than two words or all words have one score, and neither value
-    where the models cut the text into other words.
+    overlap` compare explanations of models that only differ in the seed of their training, for the class that the
+    first predicts; a random method takes another seed for each. A pair has no tau where a text has fewer than two
+    words or all words have one score, and neither value where the models cut the text into other words.
 Citation: Kendall, The Treatment of Ties in Ranking Problems, Biometrika 1945. Visani et al., Statistical stability
     indices for LIME, JORS 2022, repeat an explanation in the same way.
 Limits: stable is not right: a method that does not look at the model can be perfectly stable. Words that hardly matter
