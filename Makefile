@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain readme clean
+.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain bench-metrics readme clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -48,6 +48,9 @@ bench-encoders: $(STAMP) ## Measure what VMASK costs an encoder (DATA as above; 
 bench-explain: $(STAMP) ## Measure explainers against lime and captum (DATA with sst2 and imdb; MODELS, MINILM folders)
 	$(BIN)/python benchmarks/bench_explain.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODELS),--models $(MODELS)) \
 		$(if $(MINILM),--minilm $(MINILM))
+
+bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2; MODEL, a CNN trained on it)
+	$(BIN)/python benchmarks/bench_evaluate.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODEL),--model $(MODEL))
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run

@@ -114,21 +114,42 @@ def _short(value):
 
 def table() -> str:
     """The models beside one another, and what the tests say."""
+    return _table([(metric, part, by, "") for metric, parts in SHOWN.items() for part, by in parts])
+
+
+def short_table() -> str:
+    """A few rows of it."""
+    return _table(
+        [
+            ("accuracy", "", "", ""),
+            ("aopc", "", "lime", "remove"),
+            ("naopc", "", "lime", "remove"),
+            ("comprehensiveness", "mean", "lime", "remove"),
+            ("sufficiency", "mean", "lime", "remove"),
+            ("post_hoc_accuracy", "k=2", "ranking", "remove"),
+        ]
+    )
+
+
+def _table(wanted: list[tuple[str, str, str, str]]) -> str:
+    """Rows of the result file; an empty way of hiding is any."""
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    lines = ["| metric | by | hidden by | base | VMASK | word dropout | VMASK minus base |", "|---" * 7 + "|"]
-    scores = {
-        mask: {(one["metric"], one["part"], one["by"], one["hide"]): one for one in found}
-        for mask, found in result["scores"].items()
-    }
-    tests = {(row["metric"], row["part"], row["by"], row["hide"]): row for row in result["compared"]["vmask"]["rows"]}
-    for metric, parts in SHOWN.items():
-        for part, by in parts:
-            for key in [key for key in scores["base"] if key[:3] == (metric, part, by)]:
-                cells = [_cell(scores[mask][key]) for mask in MASKS]
-                test = tests.get(key)
-                found = _difference(test) if test and test["difference"] else ""
-                lines.append(f"| {f'{metric} {part}'.strip()} | {by} | {key[3]} | {' | '.join(cells)} | {found} |")
+    heads = ["metric", "by", "hidden by", "base", "VMASK", "word dropout", "VMASK minus base", "minus word dropout"]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    scores = {mask: {_key(one): one for one in found} for mask, found in result["scores"].items()}
+    tests = [
+        {_key(row): row for row in result["compared"][name]["rows"]} for name in ("vmask", "word_dropout to vmask")
+    ]
+    for metric, part, by, hide in wanted:
+        for key in [key for key in scores["base"] if key[:3] == (metric, part, by) and hide in ("", key[3])]:
+            cells = [f"{metric} {part}".strip(), by, key[3], *(_cell(scores[mask][key]) for mask in MASKS)]
+            cells += [_difference(of[key]) if key in of else "" for of in tests]
+            lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _key(row: dict) -> tuple[str, str, str, str]:
+    return row["metric"], row["part"], row["by"], row["hide"]
 
 
 def _cell(score: dict) -> str:

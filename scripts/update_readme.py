@@ -1,4 +1,4 @@
-"""Write the generated parts of README.md: real output of commands, tables from committed result files.
+"""Write the generated parts of README.md and docs: real output of commands, tables from committed result files.
 
     python scripts/update_readme.py            # tables and the list of masks: seconds
     python scripts/update_readme.py --run      # the demo and the tour too: runs their commands, minutes
@@ -19,21 +19,28 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+METRICS_DOC = ROOT / "docs" / "metrics.md"
 RESULTS = ROOT / "benchmarks" / "results"
 TOUR = [
     "vmask train examples/hotels.csv --text review --label stars --out my-model --seed 0",
     "vmask explain my-model 'Lovely lobby, but the shower was filthy.' --json",
     "printf 'The view is stunning.\\nA rude, noisy place.\\n' | vmask predict my-model - --json",
-    "vmask evaluate my-model examples/more-hotels.csv --json",
+    "vmask evaluate my-model examples/more-hotels.csv",
     "vmask words my-model --top 6 --min-count 3",
     "vmask ls models",
     "vmask explain my-model 'Lovely lobby, but the shower was filthy.' --method lime",
     "vmask explain my-model --input examples/more-hotels.csv --method shapley --out explanations.jsonl",
     "vmask words --explanations explanations.jsonl --label 1 --top 6",
+]
+MEASURE = [
+    "vmask evaluate my-model examples/more-hotels.csv --metrics aopc,naopc,post_hoc_accuracy --explainers lime,mask",
+    "vmask train examples/hotels.csv --text review --label stars --mask base --out base-model --quiet",
+    "vmask compare base-model my-model examples/more-hotels.csv --metrics accuracy,aopc,naopc --explainers lime",
 ]
 ENCODER = [
     "vmask train examples/hotels.csv --text review --label stars --model minilm --out hotels --seed 0",
@@ -56,7 +63,8 @@ def console(lines: list[str]) -> str:
     return "```console\n" + "\n".join(line.rstrip() for line in lines) + "\n```"
 
 
-def run_all(commands: list[str]) -> str:
+@cache
+def run_all(*commands: str) -> list[str]:
     """The commands with their output, run one after the other in a folder that has the examples."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -65,15 +73,19 @@ def run_all(commands: list[str]) -> str:
         for command in commands:
             out = shell(command, folder).strip("\n").splitlines()
             blocks.append(console([f"$ {command}", *(line if len(line) < 230 else line[:226] + " …" for line in out)]))
-    return "\n\n".join(blocks)
+    return blocks
 
 
 def tour() -> str:
-    return run_all(TOUR)
+    return "\n\n".join(run_all(*TOUR, *MEASURE)[: len(TOUR)])
+
+
+def measure() -> str:
+    return "\n\n".join(run_all(*TOUR, *MEASURE)[len(TOUR) :])
 
 
 def encoder() -> str:
-    return run_all(ENCODER)
+    return "\n\n".join(run_all(*ENCODER))
 
 
 def demo() -> str:
@@ -123,10 +135,25 @@ def explainers() -> str:
     return "\n".join(["| method | what it is |", "|---|---|", *rows])
 
 
+def metrics() -> str:
+    from vmask.metrics import METRICS
+    from vmask.metrics.contract import FAMILIES, Facts
+
+    facts = sorted(
+        ((name, Facts.read(name)) for name in METRICS.names()), key=lambda item: FAMILIES.index(item[1].family)
+    )
+    rows = []
+    for name, one in facts:
+        better = {"higher": "higher", "lower": "lower", "neither": "–"}[one.better]
+        rows.append(f"| `{name}` | {one.family} | {one.low:g} to {one.high:g} | {better} | {one.summary} |")
+    return "\n".join(["| metric | about | range | better | what it is |", "|---" * 5 + "|", *rows])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "masks": masks,
     "explainers": explainers,
     "explaining": benchmark("bench_explain", "table"),
+    "faithful": benchmark("metrics", "short_table"),
     "accuracy": benchmark("accuracy", "table"),
     "gains": benchmark("accuracy", "gains"),
     "encoders": benchmark("encoders", "table"),
@@ -135,14 +162,19 @@ TABLES: dict[str, Callable[[], str]] = {
     "distil": benchmark("accuracy", "beside", "distil"),
     "speed": speed,
 }
-RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour, "encoder": encoder}
+DOC_TABLES: dict[str, Callable[[], str]] = {
+    "metrics": metrics,
+    "interpretability": benchmark("metrics", "table"),
+}
+"""Those of docs/metrics.md."""
+RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour, "measure": measure, "encoder": encoder}
 
 
 def part(text: str, name: str) -> str:
     """What stands between the marks of a part."""
     found = re.search(rf"<!-- {name}: .*?-->\n(.*?)<!-- end {name} -->", text, re.DOTALL)
     if found is None:
-        raise SystemExit(f"README.md has no part {name!r}.")
+        raise SystemExit(f"There is no part {name!r}.")
     return found[1].strip("\n")
 
 
@@ -162,6 +194,10 @@ def main() -> None:
     for name, make in {**TABLES, **{name: RUNS[name] for name in runs}}.items():
         text = replaced(text, name, make())
     README.write_text(text, encoding="utf-8")
+    text = METRICS_DOC.read_text(encoding="utf-8")
+    for name, make in DOC_TABLES.items():
+        text = replaced(text, name, make())
+    METRICS_DOC.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

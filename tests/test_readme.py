@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import update_readme  # noqa: E402
 
 PLAIN = "from transformers import pipeline"
+EVERY = update_readme.TOUR + update_readme.MEASURE + update_readme.ENCODER
 SNIPPETS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = re.findall(r"^\$ (.*)$", TEXT, re.MULTILINE)
 
@@ -29,8 +30,14 @@ def test_a_table_is_the_one_its_files_give(name):
     assert update_readme.part(TEXT, name) == update_readme.TABLES[name](), "run scripts/update_readme.py"
 
 
+@pytest.mark.parametrize("name", update_readme.DOC_TABLES)
+def test_a_table_of_the_docs_is_the_one_its_files_give(name):
+    text = update_readme.METRICS_DOC.read_text(encoding="utf-8")
+    assert update_readme.part(text, name) == update_readme.DOC_TABLES[name](), "run scripts/update_readme.py"
+
+
 def test_the_tour_shows_the_commands_that_are_run():
-    assert [c for c in COMMANDS if not c.startswith("make ")] == update_readme.TOUR + update_readme.ENCODER
+    assert [c for c in COMMANDS if not c.startswith("make ")] == EVERY
 
 
 def test_the_make_commands_exist():
@@ -83,7 +90,7 @@ def test_the_python_of_the_readme_runs_as_it_stands(tmp_path):
 @pytest.mark.slow
 def test_the_commands_of_the_tour_run_as_they_stand(tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for command in update_readme.TOUR + update_readme.ENCODER:
+    for command in EVERY:
         done = subprocess.run(
             command, shell=True, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=600
         )
