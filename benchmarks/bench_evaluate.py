@@ -2,8 +2,8 @@
 
     python benchmarks/bench_evaluate.py --model MODEL --data-dir DATA
 
-1,000 SST-2 test sentences with LIME (1,000 samples) and SampleShapley (25 orders), every metric but naopc; beside it the
-explanations alone. Both take turns. Run it on a machine that does nothing else.
+1,000 SST-2 test sentences with LIME (1,000 samples) and SampleShapley (25 orders), every metric but naopc; beside it
+the explanations alone. Both take turns. Run it on a machine that does nothing else.
 """
 
 from __future__ import annotations

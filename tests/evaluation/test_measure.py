@@ -202,6 +202,14 @@ def test_labels_are_compared_by_their_text_and_unknown_ones_are_named(trained):
         evaluate(trained, (texts, ["pos", "neg"]))
 
 
+def test_labels_of_another_kind_can_be_left_out(trained):
+    texts, _ = toy_texts(4)
+    data = Split(texts, ["great", "poor", "fine", "great"], list("abcd"), (), [((0, 3),)] * 4)
+    found = evaluate(trained, data, "all,-naopc", "occlusion", labelled=False)
+    assert found.score("token_f1", by="occlusion").n == 4
+    assert "accuracy is left out, because the texts have no labels." in found.notes
+
+
 def test_a_dataset_is_measured_on_its_split(trained, tmp_path):
     for name, count in (("train", 30), ("dev", 12), ("test", 20)):
         rows = "".join(f"{text}\t{label}\n" for text, label in zip(*toy_texts(count, seed=count), strict=True))
@@ -228,6 +236,16 @@ def test_words_that_matter_over_all_texts_are_listed(model):
     found = evaluate(model, (TEXTS, LABELS), "aopc", "occlusion")
     assert [word for word, _ in found.words["occlusion"]["by_class"]["yes"]][:2] == ["good", "fine"]
     assert found.words["occlusion"]["by_class"]["no"][0][0] == "bad"
+
+
+def test_of_scores_without_a_sign_words_are_listed_by_their_mean(trained):
+    texts, labels = toy_texts(60, seed=3)
+    found = evaluate(trained, (texts, labels), "sparsity", "mask")
+    importance = {word.word: word.score for word in trained.word_importance()}
+    for word, mean in found.words["mask"]["mean"]:
+        assert mean == pytest.approx(importance[word], abs=1e-5)
+    means = [mean for _, mean in found.words["mask"]["mean"]]
+    assert means == sorted(means, reverse=True)
 
 
 def test_nothing_to_evaluate_is_said(model):

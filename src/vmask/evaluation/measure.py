@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ def evaluate(
     *,
     split: str | None = None,
     name: str = "",
+    labelled: bool = True,
     n: int = EvaluateConfig.n,
     seed: int = 0,
     hide: str | Sequence[str] | None = None,
@@ -53,6 +55,7 @@ def evaluate(
         explainers: likewise, of explanation methods; `random` is always measured with them.
         split: which split of a dataset; by default `test`.
         name: what data that is no dataset is called.
+        labelled: False to leave the labels of the data out, where they are not those of the model.
         n: texts that are explained, at most, drawn at random. Predictions are measured on all.
         seed: of everything random.
         hide: ways of hiding words; by default `remove` and `mask`, `zero` or `unk`, the first that the model has.
@@ -84,6 +87,8 @@ def evaluate(
         predictors = [one.batched(batch_size) for one in predictors]
     hides = ways_of_hiding(predictors[0], hide)
     texts = texts_of(data, split)
+    if not labelled:
+        texts = replace(texts, labels=None)
     sample = np.sort(numpy_stream(config.seed, "evaluate").permutation(len(texts.texts))[: config.n])
     subjects = [
         # Agreement over training seeds is measured once, of the first model with the others.

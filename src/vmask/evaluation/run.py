@@ -185,10 +185,12 @@ def _explain(
 def _top_words(sums: WordSums, signed: bool) -> dict[str, Any]:
     """The words that matter most over all texts: by the sum of absolute scores, and of each class by that of signed.
 
-    A sum of scores that are never below 0, as a mask's, is highest for frequent words; there it is the mean.
+    A sum of scores that are never below 0, as a mask's, is highest for frequent words; there it is the mean of a place.
     """
     if not signed:
-        return {"mean": [[word.word, word.mean] for word in sums.ranked("mean", min_count=SEEN)[:TOP_WORDS]]}
+        seen = sums.ranked("count", min_count=SEEN)
+        means = sorted(((word.signed / word.count, word.word) for word in seen), key=lambda pair: (-pair[0], pair[1]))
+        return {"mean": [[word, mean] for mean, word in means[:TOP_WORDS]]}
     ranked = sums.ranked("absolute")
     labels = dict.fromkeys(label for word in ranked for label in word.by_label)
     return {

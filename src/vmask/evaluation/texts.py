@@ -89,7 +89,8 @@ def class_numbers(labels: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.i
     if unseen := sorted({label for label in spelt if label not in code}):
         raise DataError(
             f"The texts have labels that the model was not trained on: {', '.join(unseen[:5])}. "
-            f"It knows: {', '.join(code)}. Check the label column, or drop those rows."
+            f"It knows: {', '.join(code)}. Check the label column, drop those rows, or leave all labels out "
+            "(labelled=False, --unlabelled) to measure explanations alone."
         )
     return np.array([code[label] for label in spelt], np.int64)
 
