@@ -1,12 +1,11 @@
-"""Accuracy and macro F1, by hand."""
+"""Accuracy, by hand."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from vmask.metrics.accuracy import accuracy
-from vmask.metrics.macro_f1 import macro_f1
+from vmask.metrics.accuracy import Accuracy, accuracy
+from vmask.metrics.contract import Subject
 
 
 def array(*values):
@@ -18,10 +17,9 @@ def test_accuracy_is_the_share_that_is_right():
     assert accuracy(array(0), array(1)) == 0.0
 
 
-def test_macro_f1_weighs_classes_alike():
-    # class 0: 3 of 3 found, 1 too many: F1 = 6/7; class 1: never found: 0
-    assert macro_f1(array(0, 0, 0, 1), array(0, 0, 0, 0)) == pytest.approx(3 / 7)
-
-
-def test_macro_f1_of_one_class_that_is_right_is_one():
-    assert macro_f1(array(1, 1), array(1, 1)) == 1.0
+def test_the_metric_keeps_a_value_a_text():
+    probabilities = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], np.float32)
+    subject = Subject(None, ["a", "b", "c"], array(0, 1, 1), probabilities, np.arange(3))
+    (series,) = Accuracy().measure(subject)
+    assert series.values.tolist() == [1, 1, 0]
+    assert "no labels" in Accuracy().unfit(Subject(None, ["a"], None, probabilities[:1], np.arange(1)))
