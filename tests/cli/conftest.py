@@ -81,6 +81,14 @@ def trained(reviews_csv, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def other_seed(reviews_csv, tmp_path_factory):
+    """The same model, trained with another seed."""
+    out = tmp_path_factory.mktemp("runs") / "other"
+    assert main(["train", str(reviews_csv), "--out", str(out), "--quiet", "--seed", "1", *SMALL]) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
 def base_model(reviews_csv, tmp_path_factory):
     """A model without word scores."""
     out = tmp_path_factory.mktemp("runs") / "base"

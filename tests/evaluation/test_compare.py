@@ -64,7 +64,7 @@ def test_a_metric_that_does_not_compare_models_says_so():
     found = compare(LinearWords(weak), LinearWords(RIGHT), DATA, "aopc", "occlusion")
     row = row_of(found, "aopc", "occlusion")
     assert not row.compares
-    assert row.verdict == "higher for B, which does not compare models: see naopc"
+    assert row.verdict == "higher for B, which does not compare models (see naopc)"
     assert (
         row_of(compare(LinearWords(weak), LinearWords(RIGHT), DATA, "naopc", "occlusion"), "naopc").verdict == NOTHING
     )

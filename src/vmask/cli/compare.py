@@ -7,7 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vmask.cli.evaluate import add_measuring, check_out, keeper, load_data, load_models, measuring, model_folders
+from vmask.cli.evaluate import (
+    add_measuring,
+    check_out,
+    keeper,
+    load_data,
+    load_models,
+    measuring,
+    model_folders,
+    nested_options,
+)
+from vmask.cli.options import given
 from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -57,20 +67,27 @@ def _of_models(args: argparse.Namespace) -> Comparison:
     from vmask.evaluation.measure import evaluate
 
     asked = measuring(args)
+    folders = {"a": model_folders(args.a), "b": model_folders(args.b)}
+    count_a, count_b = map(len, folders.values())
+    if (count_a == 1) != (count_b == 1):
+        raise ConfigError(
+            f"DIR_A names {count_a} and DIR_B {count_b} model folders. Give one of each, or at least two of each."
+        )
+    classifiers = {side: load_models(some, args.device) for side, some in folders.items()}  # both, before the work
 
-    def measured(named: str, side: str) -> Evaluation:
-        folders = model_folders(named)
-        classifiers = load_models(folders, args.device)
-        data = load_data(args, classifiers[0])
-        found = evaluate(classifiers, data.texts, **asked, **data.options, keep=keeper(args, folders, side))
+    def measured(side: str) -> Evaluation:
+        data = load_data(args, classifiers[side][0])
+        keep = keeper(args, folders[side], side)
+        found = evaluate(classifiers[side], data.texts, **asked, **data.options, keep=keep)
         if args.out:
             found.save(Path(args.out) / side, overwrite=True)
         return found
 
-    return compare_evaluations(measured(args.a, "a"), measured(args.b, "b"), all_parts=args.all_parts)
+    return compare_evaluations(measured("a"), measured("b"), all_parts=args.all_parts)
 
 
 def _of_evaluations(args: argparse.Namespace) -> Comparison:
+    from vmask.config import EvaluateConfig
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.result import SCORES, Evaluation
 
@@ -80,4 +97,8 @@ def _of_evaluations(args: argparse.Namespace) -> Comparison:
                 f"{folder} has no {SCORES}, so it is no evaluation. To compare models, name the data too: "
                 "vmask compare DIR_A DIR_B DATA"
             )
+    of_data = [name for name in ("split", "text", "label", "ranking") if getattr(args, name)]
+    if extra := [*given(args, EvaluateConfig), *nested_options(args), *of_data]:
+        flag = extra[0].replace("__", ".").replace("_", "-")
+        raise ConfigError(f"--{flag} is for models, and these are evaluations, measured already. Leave it out.")
     return compare_evaluations(Evaluation.load(args.a), Evaluation.load(args.b), all_parts=args.all_parts)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
 from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists
+from vmask.files import is_free
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -49,6 +50,7 @@ def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--out", metavar="DIR", help="write scores, values of every text, and explanations there")
     parser.add_argument("--overwrite", action="store_true", help="replace the scores in --out")
     parser.add_argument("--all-parts", action="store_true", help="show every part of a metric, such as every k")
+    parser.add_argument("--unlabelled", action="store_true", help="leave the labels of the data out")
     parser.add_argument("--ranking", metavar="DIR", help="rank words by this model, where the metric is of a ranking")
     add_data_dir(parser)
     add_device(parser)
@@ -66,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
     check_out(args, SCORES)
     if args.planted:
         return _planted(args)
+    if any(key.startswith("planted__") for key in vars(args)):
+        raise ConfigError("There is an option of --planted, which is not asked for. Add --planted, or leave it out.")
     asked = measuring(args)  # what is wrong with an option is said before a model is loaded
     folders = model_folders(args.model)
     classifiers = load_models(folders, args.device)
@@ -95,6 +99,8 @@ def as_json(found: Evaluation, name: str) -> dict[str, Any]:
 
 def show(found: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line about predictions, then tables."""
+    from rich.console import Console
+
     from vmask.cli.show import print_rich, say_result
     from vmask.report.scores import confusion_table, score_tables, with_interval
 
@@ -103,7 +109,7 @@ def show(found: Evaluation, name: str, all_parts: bool) -> None:
     say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{many}  ({name})".strip())
     if (confusion := confusion_table(found)) is not None:
         print_rich(confusion)
-    for table in score_tables(found, all_parts):
+    for table in score_tables(found, all_parts, Console().width):
         print_rich("")
         print_rich(table)
     if found.words:
@@ -120,27 +126,42 @@ def check_out(args: argparse.Namespace, result: str) -> None:
     out = Path(args.out) if args.out else None
     if out and out.is_file():
         raise OutputExists(f"{out} is a file. Name a folder for --out.")
-    if out and (out / result).exists() and not args.overwrite:
+    if out and not is_free(out) and (out / result).exists() and not args.overwrite:
         raise OutputExists(f"{out} has a {result} already. Choose another folder for --out, or add --overwrite.")
 
 
 def measuring(args: argparse.Namespace) -> dict[str, Any]:
     """What is to be measured, as `evaluate` takes it, checked."""
-    from vmask.config import EvaluateConfig
-    from vmask.evaluation.chosen import with_options
+    from vmask.config import HIDES, EvaluateConfig, make
+    from vmask.errors import UnknownName
+    from vmask.evaluation.chosen import names, plugins, with_options
     from vmask.explain import EXPLAINERS
     from vmask.metrics import METRICS
 
     asked = given(args, EvaluateConfig)
     config = EvaluateConfig(**asked)
-    nested = {key: value for key, value in vars(args).items() if "__" in key and not key.startswith("planted__")}
+    nested = nested_options(args)
     asked["metrics"] = with_options(METRICS, config.metrics, nested)
     asked["explainers"] = with_options(EXPLAINERS, config.explainers, nested)
+    for registry, named in ((METRICS, asked["metrics"]), (EXPLAINERS, asked["explainers"])):
+        for name, options in plugins(registry, named).items():
+            make(registry.get(name).Options, options, f"{name}.")
+    if not plugins(METRICS, asked["metrics"]):
+        raise ConfigError("There is no metric to measure. Name some in --metrics, or leave it out.")
+    for way in names(config.hide or ""):
+        if way not in HIDES:
+            raise UnknownName("way of hiding", way, HIDES)
     if args.ranking:
         words = load_models([Path(args.ranking)], args.device)[0].word_importance()
         asked["ranking"] = {word.word.lower(): word.score for word in words}
+    asked["labelled"] = not args.unlabelled
     asked["progress"] = not args.quiet and sys.stderr.isatty()
     return asked
+
+
+def nested_options(args: argparse.Namespace) -> dict[str, Any]:
+    """The options of metrics and explainers, which are called `NAME__OPTION`."""
+    return {key: value for key, value in vars(args).items() if "__" in key and not key.startswith("planted__")}
 
 
 def model_folders(named: str) -> list[Path]:
@@ -152,7 +173,8 @@ def model_folders(named: str) -> list[Path]:
     folders: list[Path] = []
     for part in filter(None, named.split(",")):
         pattern = has_magic(part) and not Path(part).exists()
-        fitting = sorted(map(Path, glob(part))) if pattern else [Path(part)]  # noqa: PTH207 - it may be absolute
+        found = sorted(map(Path, glob(part))) if pattern else []  # noqa: PTH207 - it may be absolute
+        fitting = [one for one in found if one.is_dir()] if pattern else [Path(part)]
         if not fitting:
             raise ModelFolderError(f"No folder fits '{part}'. Check the pattern.")
         folders += [one for one in fitting if one not in folders]
@@ -223,6 +245,8 @@ def _planted(args: argparse.Namespace) -> int:
     from vmask.planted import PlantOptions, relies, train_planted
     from vmask.training.progress import TrainingBar
 
+    if args.split:
+        raise ConfigError("--planted measures on the test split. Leave --split out.")
     if "metrics" not in args:
         args.metrics = "accuracy,shortcut_precision"
     asked = measuring(args)
@@ -248,11 +272,13 @@ def _planted(args: argparse.Namespace) -> int:
     if args.out:
         found.save(args.out, args.overwrite)
     if args.json:
-        print_json({**as_json(found, name), "reliance": dataclasses.asdict(reliance)})
+        value = as_json(found, name)
+        print_json({**value, "reliance": value["facts"]["reliance"]})
         return 0
+    swapped = f", and changes its mind in {reliance.flips:.1%} when that is swapped for another class's"
     say_result(
-        f"the model gives {reliance.follows:.1%} of the texts the class of their planted word, and changes its mind in "
-        f"{reliance.flips:.1%} when that is swapped for another class's"
+        f"the model gives {reliance.follows:.1%} of the texts the class of their planted word"
+        f"{swapped if reliance.flips == reliance.flips else ''}"
     )
     show(found, name, args.all_parts)
     if args.out:

@@ -70,7 +70,7 @@ def _metrics(args: argparse.Namespace) -> int:
         return 0
     for name, one in facts.items():
         better = "no direction" if one.better == "neither" else f"{one.better} is better"
-        say_result(f"{name}  {one.summary}")
+        say_result(fill(f"{name}  {one.summary}", WIDTH, subsequent_indent="      "))
         about = f"range: {one.low:g} to {one.high:g}, {better}; {one.family}"
         for line in (about, *(f"{field}: {getattr(one, field)}" for field in ("definition", "citation", "limits"))):
             say_result(fill(line, WIDTH, initial_indent="    ", subsequent_indent="      "))

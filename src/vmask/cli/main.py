@@ -100,7 +100,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     if unknown:
         name = unknown[0].partition("=")[0]
         part, nested, _ = name.lstrip("-").partition(".")
-        if nested and hasattr(args, part):  # --mask.pi: of the chosen mask
+        if nested and isinstance(getattr(args, part, None), str):  # --mask.pi: of the chosen mask
             of = getattr(args, part)
             near = did_you_mean(name, [option for option in parser.options() if "." in option])
             raise ConfigError(
@@ -117,6 +117,8 @@ def _how_to_go_on(args: argparse.Namespace) -> str:
         return "; the same command with --resume goes on"
     if args.command == "explain" and args.out and Path(f"{args.out}.part").exists():
         return f"; the same command {'without --overwrite ' * args.overwrite}goes on"
+    if args.command in ("evaluate", "compare") and args.out and not getattr(args, "planted", False):
+        return "; the same command goes on with the explanations that are there"
     return ""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from vmask.config import choices_of, help_of, scalar_type
-from vmask.errors import did_you_mean
+from vmask.errors import UnknownName, did_you_mean
 from vmask.registry import Registry
 
 
@@ -84,10 +84,18 @@ def add_nested(
 
 
 def add_options_of(parser: argparse.ArgumentParser, words: Sequence[str], *registries: Registry[Any]) -> None:
-    """Add `--NAME.…` of every plug-in that the command line has an option of, as `--lime.samples` of `lime`."""
+    """Add `--NAME.…` of every plug-in that the command line has an option of, as `--lime.samples` of `lime`.
+
+    Raises:
+        UnknownName: for an option of a name that is near a plug-in's.
+    """
     asked = {word[2:].partition(".")[0] for word in words if word.startswith("--") and "." in word.partition("=")[0]}
     example = "--lime.samples 500"
     parser.add_argument_group("options of metrics and explainers", f"--NAME.OPTION VALUE, as in {example}")
+    names = [name for registry in registries for name in registry.names()]
+    for name in sorted(asked - set(names)):
+        if did_you_mean(name, names):
+            raise UnknownName(" or ".join(registry.kind for registry in registries), name, names)
     for registry in registries:
         for name in sorted(asked & set(registry.names())):
             add_fields(parser, f"{registry.kind} {name}", registry.get(name).Options, f"{name}.", f"{name}__")

@@ -66,6 +66,8 @@ def ways_of_hiding(predictor: Any, hide: str | Sequence[str] | None) -> tuple[st
         if hide is not None
         else ["remove", next(w for w in ("mask", "zero", "unk") if _hides(predictor, w))]
     )
+    if not asked:
+        raise ConfigError("There is no way of hiding words to measure by. Name some, or leave hide out.")
     for way in asked:
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)

@@ -190,7 +190,7 @@ def _verdict(difference: Difference | None, p: float, better: str, compares: boo
         return NOTHING
     higher, lower = (names[1], names[0]) if difference.value > 0 else (names[0], names[1])
     if not compares:
-        return f"higher for {higher}, which does not compare models: see naopc"
+        return f"higher for {higher}, which does not compare models (see naopc)"
     if better == "neither":
         return f"higher for {higher}"
     return f"{higher if better == 'higher' else lower} is better"

@@ -108,8 +108,8 @@ class Naopc(ExplanationMetric):
         seconds = total * sum(_seconds_each(subject.predictor, tried, hide, beam) for hide in subject.hides)
         ways = f"; {len(subject.hides)} ways of hiding" if len(subject.hides) > 1 else ""
         return (
-            f"{self.name}: {len(texts):,} texts, about {_rounded(total * len(subject.hides))} predictions "
-            f"(beam {beam}{ways}); about {_duration(seconds)} on this machine, from a try on {len(tried)}"
+            f"{self.name}: {len(texts):,} text{'s' * (len(texts) != 1)}, about {_rounded(total * len(subject.hides))} "
+            f"predictions (beam {beam}{ways}); about {_duration(seconds)} on this machine, from a try on {len(tried)}"
         )
 
 

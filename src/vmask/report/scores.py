@@ -14,23 +14,38 @@ if TYPE_CHECKING:
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
 MANY_CLASSES = 12
 """Classes above which a confusion matrix is no longer for reading."""
+GAP = 2
+"""Spaces between columns."""
+
+Cell = tuple[str, str]
+"""What stands in a cell, and what goes below it where there is no room beside it."""
+EMPTY: Cell = ("", "")
 
 
 def number(value: float, digits: int = 3) -> str:
     """A number; a dash where there is none."""
-    return f"{value:.{digits}f}" if value == value else "–"
+    return f"{round(value, digits) + 0.0:.{digits}f}" if value == value else "–"  # 0 has no sign
 
 
 def with_interval(score: Score, digits: int = 3) -> str:
     """A number with its 95% interval."""
+    return " ".join(filter(None, _value_and_interval(score, digits)))
+
+
+def _value_and_interval(score: Score, digits: int = 3) -> Cell:
     value, low, high = (number(one, digits) for one in (score.value, score.low, score.high))
-    return f"{value} [{low}, {high}]" if score.low == score.low else value
+    return value, f"[{low}, {high}]" if score.low == score.low else ""
 
 
-def score_tables(evaluation: Evaluation, all_parts: bool = False) -> Iterator[Table]:
-    """Scores of explanations and rankings, a table for metrics that have the same of these; a column for each."""
-    from rich.table import Table
+def score_tables(evaluation: Evaluation, all_parts: bool = False, width: int | None = None) -> Iterator[Table]:
+    """Scores of explanations and rankings, a table for metrics that have the same of these; a column for each.
 
+    Args:
+        evaluation: what was measured.
+        all_parts: every part of a metric, not its headline alone.
+        width: characters in a line; where a table is wider intervals go below their numbers, and columns into another
+            table.
+    """
     shown = [one for one in evaluation.scores if one.by and (one.headline or all_parts)]
     by_metric: dict[str, list[Score]] = {}
     for score in shown:
@@ -39,18 +54,54 @@ def score_tables(evaluation: Evaluation, all_parts: bool = False) -> Iterator[Ta
     for metric, scores in by_metric.items():
         groups.setdefault(tuple(dict.fromkeys(one.by for one in scores)), []).append(metric)
     for columns, metrics in groups.items():
-        table = Table("metric", "hidden by", *columns, box=None, header_style="bold", padding=(0, 2, 0, 0))
-        for metric in metrics:
-            for cells in _rows(by_metric[metric], columns):
-                table.add_row(*cells)
-        yield table
+        rows = [row for metric in metrics for row in _rows(by_metric[metric], columns)]
+        first: list[list[Cell]] = [[("metric", ""), *(row[0] for row in rows)]]
+        if any(row[1] != EMPTY for row in rows):
+            first.append([("hidden by", ""), *(row[1] for row in rows)])
+        rest = [[(by, ""), *(row[number] for row in rows)] for number, by in enumerate(columns, 2)]
+        yield from _fitting(first, rest, width)
 
 
-def _rows(scores: Sequence[Score], columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    cells = {(one.part, one.hide, one.by): with_interval(one) for one in scores}
+def _rows(scores: Sequence[Score], columns: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
+    cells = {(one.part, one.hide, one.by): _value_and_interval(one) for one in scores}
     for part, hide in dict.fromkeys((one.part, one.hide) for one in scores):
-        name = _named(next(one for one in scores if one.part == part))
-        yield name, hide, *(cells.get((part, hide, by), "") for by in columns)
+        name, _, rest = _named(next(one for one in scores if one.part == part)).partition(" " if part else "\0")
+        yield (name, rest), (hide, ""), *(cells.get((part, hide, by), EMPTY) for by in columns)
+
+
+def _fitting(first: list[list[Cell]], rest: list[list[Cell]], width: int | None) -> Iterator[Table]:
+    """One table of the columns, or some that each have the first of them and as many of the rest as fit."""
+    if width is None or _wide([*first, *rest], " ") <= width:
+        yield _table(first, rest, " ")
+        return
+    while rest:
+        count = len(rest)
+        while count > 1 and _wide([*first, *rest[:count]], "\n") > width:
+            count -= 1
+        yield _table(first, rest[:count], "\n")
+        rest = rest[count:]
+
+
+def _wide(columns: list[list[Cell]], between: str) -> int:
+    """Characters in a line of the table."""
+    return sum(
+        GAP + max(len(line) for cell in column for line in _text(cell, between).split("\n")) for column in columns
+    )
+
+
+def _table(first: list[list[Cell]], rest: list[list[Cell]], between: str) -> Table:
+    from rich.table import Table
+
+    heads, *rows = zip(*first, *rest, strict=True)
+    table = Table(*(head for head, _ in heads), box=None, header_style="bold", padding=(0, GAP, 0, 0))
+    for row in rows:
+        if any(cell != EMPTY for cell in row[len(first) :]):
+            table.add_row(*(_text(cell, between) for cell in row))
+    return table
+
+
+def _text(cell: Cell, between: str) -> str:
+    return between.join(filter(None, cell))
 
 
 def confusion_table(evaluation: Evaluation) -> Table | None:
