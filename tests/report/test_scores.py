@@ -69,11 +69,18 @@ def test_arrows_say_which_way_is_better():
 
 
 def test_a_cell_is_blank_where_a_method_lacks_a_number():
-    (lines,) = tables([score(by="mask"), score(by="majority", hide="", value=0.5, low=NAN, high=NAN)])
-    assert lines[0].split() == ["metric", "hidden", "by", "mask", "majority"]
+    (lines,) = tables([score(by="mask"), score(by="lime", hide="zero", value=0.5, low=NAN, high=NAN)])
+    assert lines[0].split() == ["metric", "hidden", "by", "mask", "lime"]
     assert lines[1].split() == ["aopc", "↑", "remove", "0.250", "[0.100,", "0.400]"]
-    assert lines[2].split() == ["aopc", "↑", "0.500"]
-    assert lines[2].index("0.500") == lines[0].index("majority")
+    assert lines[2].split() == ["aopc", "↑", "zero", "0.500"]
+    assert lines[2].index("0.500") == lines[0].index("lime")
+
+
+def test_a_number_without_hidden_words_stands_in_the_row_of_every_way():
+    floor = score(by="majority", hide="", value=0.5, low=NAN, high=NAN)
+    (lines,) = tables([score(by="mask"), score(by="mask", hide="zero"), floor])
+    assert [line.split()[2] for line in lines[1:]] == ["remove", "zero"]
+    assert [line.index("0.500") for line in lines[1:]] == [lines[0].index("majority")] * 2
 
 
 def test_metrics_of_other_methods_have_a_table_of_their_own():

@@ -107,7 +107,7 @@ def show(found: Evaluation, name: str, all_parts: bool) -> None:
     totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
     many = f", mean of {len(found.found)} models" if len(found.found) > 1 else ""
     say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{many}  ({name})".strip())
-    if (confusion := confusion_table(found)) is not None:
+    if totals and (confusion := confusion_table(found)) is not None:
         print_rich(confusion)
     for table in score_tables(found, all_parts, Console().width):
         print_rich("")

@@ -64,9 +64,14 @@ def score_tables(evaluation: Evaluation, all_parts: bool = False, width: int | N
 
 def _rows(scores: Sequence[Score], columns: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
     cells = {(one.part, one.hide, one.by): _value_and_interval(one) for one in scores}
-    for part, hide in dict.fromkeys((one.part, one.hide) for one in scores):
+    hidden = {one.part for one in scores if one.hide}
+    for part, hide in dict.fromkeys((one.part, one.hide) for one in scores if one.hide or one.part not in hidden):
         name, _, rest = _named(next(one for one in scores if one.part == part)).partition(" " if part else "\0")
-        yield (name, rest), (hide, ""), *(cells.get((part, hide, by), EMPTY) for by in columns)
+        yield (
+            (name, rest),
+            (hide, ""),
+            *(cells.get((part, hide, by)) or cells.get((part, "", by), EMPTY) for by in columns),
+        )
 
 
 def _fitting(first: list[list[Cell]], rest: list[list[Cell]], width: int | None) -> Iterator[Table]:
