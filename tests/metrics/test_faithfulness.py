@@ -14,14 +14,14 @@ from linear import LinearWords, case_of
 from predictors import random_text, word_predictor
 from vmask.errors import ConfigError
 from vmask.metrics import METRICS
-from vmask.metrics._shares import counts, scaled
-from vmask.metrics.aopc import Aopc, AopcOptions
+from vmask.metrics._shares import ShareOptions, SoftShareOptions, counts, scaled
+from vmask.metrics.aopc import Aopc
 from vmask.metrics.comprehensiveness import Comprehensiveness
 from vmask.metrics.contract import Facts
-from vmask.metrics.decision_flip import DecisionFlip, DecisionFlipOptions
-from vmask.metrics.log_odds import LogOdds, ShareOptions
-from vmask.metrics.prob_drop import ProbDrop, ProbDropOptions
-from vmask.metrics.sufficiency import SoftShareOptions, Sufficiency
+from vmask.metrics.decision_flip import DecisionFlip
+from vmask.metrics.log_odds import LogOdds
+from vmask.metrics.prob_drop import ProbDrop
+from vmask.metrics.sufficiency import Sufficiency
 
 ALL = ["aopc", "prob_drop", "comprehensiveness", "sufficiency", "log_odds", "decision_flip"]
 WEIGHTS = {"a": 0.2, "b": -0.1, "c": 0.15, "d": 0.05, "e": 0.0, "f": 0.08, "g": -0.02, "h": 0.01}
@@ -72,7 +72,7 @@ def test_the_facts_are_read_from_the_file(name, low, high, better):
 def test_what_short_tables_show():
     assert Aopc().shown == ""
     assert ProbDrop().shown == "k=5"
-    assert DecisionFlip(DecisionFlipOptions(k=3)).shown == "k=3"
+    assert DecisionFlip(DecisionFlip.Options(k=3)).shown == "k=3"
     assert Comprehensiveness().shown == Sufficiency().shown == "mean"
     assert LogOdds().shown == "20%"
     assert LogOdds(ShareOptions((5, 18, 25, 90))).shown == "18%"
@@ -84,10 +84,10 @@ def test_what_is_shown_is_a_part(name):
     assert METRICS.get(name)().shown in measured(name, case)
 
 
-@pytest.mark.parametrize("kind", [AopcOptions, ProbDropOptions, DecisionFlipOptions])
+@pytest.mark.parametrize("kind", [Aopc, ProbDrop, DecisionFlip])
 def test_k_is_at_least_1(kind):
     with pytest.raises(ConfigError, match="k is 0"):
-        kind(k=0)
+        kind.Options(k=0)
 
 
 @pytest.mark.parametrize("percents", [(), (0,), (101,), (20, 20), (0.5,), (-5, 5)])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmask.config import option
 from vmask.errors import ConfigError
+from vmask.metrics.contract import ExplanationMetric
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
@@ -43,13 +44,30 @@ def counts(case: Case, percents: Sequence[int]) -> list[list[int]]:
     return [[-(-len(doc.spans) * percent // 100) for percent in percents] for doc in case.docs]
 
 
-def drops_by_part(
-    case: Case, percents: Sequence[int], answers: Sequence[NDArray[np.float64]]
-) -> dict[str, NDArray[np.float64]]:
-    """What p(whole text) has over the `answers` at each share: a part a share, and their `mean`."""
-    drops = case.whole()[:, None] - np.stack(answers)
-    drops[[not doc.spans for doc in case.docs]] = np.nan
-    return {**{f"{percent}%": drops[:, at] for at, percent in enumerate(percents)}, "mean": drops.mean(1)}
+class ShareDrops(ExplanationMetric):
+    """What p(whole text) has over p(text without, or with nothing but, a share of its words), for every share.
+
+    Attributes:
+        hidden: whether the top words are hidden; else all others are.
+    """
+
+    Options = SoftShareOptions
+    headline = "mean"
+    hides = True
+    across_models = False
+    hidden: ClassVar[bool]
+
+    def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
+        """For every share, their mean and `soft` a value a text."""
+        percents = self.options.percents
+        asked = case.without_top if self.hidden else case.only_top
+        drops = case.whole()[:, None] - np.stack(asked(counts(case, percents)))
+        drops[[not doc.spans for doc in case.docs]] = np.nan
+        found = {f"{percent}%": drops[:, at] for at, percent in enumerate(percents)}
+        found["mean"] = drops.mean(1)
+        if self.options.soft and case.questions.hide == "zero":
+            found["soft"] = soft_drop(case, self.hidden)
+        return found
 
 
 def soft_drop(case: Case, hidden: bool) -> NDArray[np.float64]:

@@ -17,35 +17,24 @@ Limits: every model has an upper and a lower limit of its own that no explanatio
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.config import check_positive, option
 from vmask.metrics import METRICS
+from vmask.metrics._tops import TopOptions
 from vmask.metrics.contract import ExplanationMetric
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 
-@dataclass(frozen=True)
-class AopcOptions:
-    """Options of `aopc`."""
-
-    k: int = option(5, "most words that are hidden")
-
-    def __post_init__(self) -> None:
-        check_positive(self, "k", minimum=1)
-
-
 @METRICS.register("aopc")
 class Aopc(ExplanationMetric):
     """The mean of the drops."""
 
-    Options = AopcOptions
+    Options = TopOptions
     hides = True
     across_models = False
 

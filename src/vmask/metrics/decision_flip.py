@@ -16,35 +16,24 @@ Limits: it looks at the class alone, so a sure model flips later than one in dou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.config import check_positive, option
 from vmask.metrics import METRICS
+from vmask.metrics._tops import TopOptions
 from vmask.metrics.contract import ExplanationMetric
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 
-@dataclass(frozen=True)
-class DecisionFlipOptions:
-    """Options of `decision_flip`."""
-
-    k: int = option(5, "most words that are hidden")
-
-    def __post_init__(self) -> None:
-        check_positive(self, "k", minimum=1)
-
-
 @METRICS.register("decision_flip")
 class DecisionFlip(ExplanationMetric):
     """Whether the class flips, for every k."""
 
-    Options = DecisionFlipOptions
+    Options = TopOptions
     hides = True
     across_models = False
 

@@ -15,35 +15,24 @@ Limits: as those of aopc. Values of two models do not compare, for each has limi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.config import check_positive, option
 from vmask.metrics import METRICS
+from vmask.metrics._tops import TopOptions
 from vmask.metrics.contract import ExplanationMetric
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 
-@dataclass(frozen=True)
-class ProbDropOptions:
-    """Options of `prob_drop`."""
-
-    k: int = option(5, "most words that are hidden")
-
-    def __post_init__(self) -> None:
-        check_positive(self, "k", minimum=1)
-
-
 @METRICS.register("prob_drop")
 class ProbDrop(ExplanationMetric):
     """The drop for every k."""
 
-    Options = ProbDropOptions
+    Options = TopOptions
     hides = True
     across_models = False
 

@@ -19,32 +19,12 @@ Limits: values of two models do not compare, for each has limits of its own (Edi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-from numpy.typing import NDArray
-
 from vmask.metrics import METRICS
-from vmask.metrics._shares import SoftShareOptions, counts, drops_by_part, soft_drop
-from vmask.metrics.contract import ExplanationMetric
-
-if TYPE_CHECKING:
-    from vmask.metrics._case import Case
+from vmask.metrics._shares import ShareDrops
 
 
 @METRICS.register("sufficiency")
-class Sufficiency(ExplanationMetric):
-    """The drop for every share, and the mean."""
+class Sufficiency(ShareDrops):
+    """The drop with the top words alone."""
 
-    Options = SoftShareOptions
-    headline = "mean"
-    hides = True
-    across_models = False
-
-    def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every share, their mean and `soft` a value a text."""
-        percents = self.options.percents
-        found = drops_by_part(case, percents, case.only_top(counts(case, percents)))
-        if self.options.soft and case.questions.hide == "zero":
-            found["soft"] = soft_drop(case, hidden=False)
-        return found
+    hidden = False
