@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vmask.config import check_positive, option
+from vmask.metrics.contract import ExplanationMetric
+
+if TYPE_CHECKING:
+    from vmask.metrics._case import Case
 
 
 @dataclass(frozen=True)
@@ -15,3 +24,27 @@ class TopOptions:
 
     def __post_init__(self) -> None:
         check_positive(self, "k", minimum=1)
+
+
+class EveryTop(ExplanationMetric):
+    """A value for every k = 1 … K; past a text's last word nothing is left to hide. None for a text without words."""
+
+    Options = TopOptions
+    hides = True
+    across_models = False
+
+    @property
+    def shown(self) -> str:
+        """With most words hidden."""
+        return f"k={self.options.k}"
+
+    def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
+        """For every k a value a text."""
+        ks = range(1, self.options.k + 1)
+        values = self.of_tops(case, ks)
+        values[[not doc.spans for doc in case.docs]] = np.nan
+        return {f"k={k}": values[:, at] for at, k in enumerate(ks)}
+
+    def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
+        """(N, K) a value for every text and k."""
+        raise NotImplementedError

@@ -15,37 +15,24 @@ Limits: it looks at the class alone, so a sure model flips later than one in dou
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmask.metrics import METRICS
-from vmask.metrics._tops import TopOptions
-from vmask.metrics.contract import ExplanationMetric
+from vmask.metrics._tops import EveryTop
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 
 @METRICS.register("decision_flip")
-class DecisionFlip(ExplanationMetric):
+class DecisionFlip(EveryTop):
     """Whether the class flips, for every k."""
 
-    Options = TopOptions
-    hides = True
-    across_models = False
-
-    @property
-    def shown(self) -> str:
-        """With most words hidden."""
-        return f"k={self.options.k}"
-
-    def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every k a value a text."""
-        ks = range(1, self.options.k + 1)
+    def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
+        """(N, K) 1 where the class without the k top words is another."""
         classes = np.stack(case.ask_top([[0, *ks]] * len(case.docs), hidden=True)).argmax(2)
-        flips = (classes[:, 1:] != classes[:, :1]).astype(np.float64)
-        flips[[not doc.spans for doc in case.docs]] = np.nan
-        return {f"k={k}": flips[:, at] for at, k in enumerate(ks)}
+        flips: NDArray[np.float64] = (classes[:, 1:] != classes[:, :1]).astype(np.float64)
+        return flips

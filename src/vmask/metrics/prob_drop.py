@@ -14,37 +14,22 @@ Limits: as those of aopc. Values of two models do not compare, for each has limi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmask.metrics import METRICS
-from vmask.metrics._tops import TopOptions
-from vmask.metrics.contract import ExplanationMetric
+from vmask.metrics._tops import EveryTop
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 
 @METRICS.register("prob_drop")
-class ProbDrop(ExplanationMetric):
+class ProbDrop(EveryTop):
     """The drop for every k."""
 
-    Options = TopOptions
-    hides = True
-    across_models = False
-
-    @property
-    def shown(self) -> str:
-        """The drop with most words hidden."""
-        return f"k={self.options.k}"
-
-    def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every k a value a text."""
-        ks = range(1, self.options.k + 1)
-        hidden = np.stack(case.without_top([ks] * len(case.docs)))  # past the last word nothing is left to hide
-        drops = case.whole()[:, None] - hidden
-        drops[[not doc.spans for doc in case.docs]] = np.nan
-        return {f"k={k}": drops[:, at] for at, k in enumerate(ks)}
+    def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
+        """(N, K) what p(whole text) has over p(text without its k top words)."""
+        return case.whole()[:, None] - np.stack(case.without_top([ks] * len(case.docs)))
