@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -175,10 +177,28 @@ def _in_order(
 
 @contextmanager
 def _shared_cores(workers: int) -> Iterator[None]:
-    """Each of several threads computes on its share of the cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(max(before // workers, 1))
+    """Each of several threads computes on its share of the cores. Several may be open at once, and end in any order."""
+    with _SHARING.lock:
+        if not _SHARING.users:
+            _SHARING.threads = torch.get_num_threads()
+        _SHARING.users += 1
+        torch.set_num_threads(max(_SHARING.threads // workers, 1))
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        with _SHARING.lock:
+            _SHARING.users -= 1
+            if not _SHARING.users:
+                torch.set_num_threads(_SHARING.threads)
+
+
+@dataclass
+class _Sharing:
+    """Who computes on a share of the cores, and how many threads torch had before."""
+
+    users: int = 0
+    threads: int = 1
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+_SHARING = _Sharing()

@@ -87,11 +87,11 @@ def words_to_plant(
     """
     taken = {word for text in texts for word in re.findall(r"[^\W\d_]+", text.lower())}
     order = numpy_stream(seed, "planted words").permutation(len(known))
-    free = (word for word in chain((known[i] for i in order), _made_up(seed)) if word not in taken)
+    free = (word for word in chain((known[i] for i in order), _made_up(seed)) if word.lower() not in taken)
     words: dict[str, str] = {}
     for label in labels:
         words[label] = next(free)
-        taken.add(words[label])
+        taken.add(words[label].lower())
     return words
 
 
@@ -132,7 +132,7 @@ def plant(split: Split, words: Mapping[str, str], name: str, share: float, optio
 def _inserted(text: str, word: str, options: PlantOptions, stream: np.random.Generator) -> tuple[str, Spans]:
     """The text with the word at random places between its words or at its ends, and where the word stands then."""
     parts = [(part, False) for part in text.split(" ")] if text else []
-    last = len(parts) if options.within is None else min(len(parts), options.within - 1)
+    last = len(parts) if options.within is None else min(len(parts), max(options.within - options.tokens, 0))
     for place in sorted(stream.integers(0, last + 1, options.tokens), reverse=True):
         parts.insert(place, (word, True))
     start, spans = 0, []

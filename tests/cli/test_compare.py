@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_two_models_make_a_table_and_words_below(vmask, trained, other_seed, few
     assert accuracy[2:5] == [f"{a:.3f}", f"{b:.3f}", f"{b - a:+.3f}"]
     assert "not tested: the examples are words, not texts: frequency_correlation pearson (mask)" in done.lines
     assert f"A is {trained}, B is {other_seed}. The same texts are paired: " in done.lines[-1]
-    assert "corrected for 5 tests (Holm)." in done.lines[-1]
+    assert "1 test of metrics that compare models and, apart, 4 of those that do not (Holm)." in done.lines[-1]
 
 
 def test_a_model_against_itself_shows_nothing(vmask, trained, few):
@@ -64,7 +65,10 @@ def test_json_has_every_row(vmask, trained, base_model, few):
     assert (result["a"], result["b"], result["models"]) == ("A", "B", [1, 1])
     assert result["facts"]["data"] == str(few)
     assert "paired" in result["how"]
-    assert result["notes"] == ["mask is left out, because the model gives words no importance."]
+    assert result["notes"] == [
+        "mask is left out, because the model gives words no importance.",
+        "aopc by mask is not compared: it was found of one of the two alone.",
+    ]
     assert done.err.splitlines() == result["notes"]
     assert {(row["metric"], row["by"]) for row in result["rows"]} == {
         ("accuracy", ""),
@@ -124,7 +128,7 @@ def test_evaluations_that_were_saved_are_compared_without_data(vmask, fails, tra
 def test_evaluations_of_other_texts_do_not_compare(vmask, fails, trained, few, tmp_path):
     for n, name in ((5, "one"), (6, "two")):
         vmask("evaluate", trained, few, "--n", n, "--out", tmp_path / name)
-    assert "measured on different texts" in fails("compare", tmp_path / "one", tmp_path / "two")
+    assert "differ in their texts" in fails("compare", tmp_path / "one", tmp_path / "two")
 
 
 def test_models_without_data_are_an_error_that_names_the_fix(vmask, fails, trained, other_seed, few, tmp_path):
@@ -165,3 +169,27 @@ def test_a_model_that_is_not_there_is_said_before_any_work(fails, trained, few):
 )
 def test_a_wrong_option_is_said_before_a_model_is_loaded(fails, words, message):
     assert message in fails("compare", "no-model", "no-model", "no-data", *words)
+
+
+def test_both_are_asked_about_the_same_column(vmask, trained, other_seed, tmp_path):
+    """Each model would else read the column that it was trained on."""
+    data = tmp_path / "two.csv"
+    rows = "".join(f"lovely film {i},awful film {i},{5 if i % 2 else 1}\n" for i in range(10))
+    data.write_text(f"review,title,stars\n{rows}", encoding="utf-8")
+    config = other_seed / "config.json"
+    folder = tmp_path / "other"
+    shutil.copytree(other_seed, folder)
+    about = json.loads(config.read_text(encoding="utf-8"))
+    about["about"]["text"] = "title"
+    (folder / "config.json").write_text(json.dumps(about), encoding="utf-8")
+    out = tmp_path / "out"
+    assert vmask("compare", trained, folder, data, "--out", out).code == 0
+    digests = {json.loads((out / side / "scores.json").read_text())["facts"]["texts"] for side in ("a", "b")}
+    assert len(digests) == 1
+
+
+def test_evaluations_that_are_there_are_not_replaced(vmask, fails, trained, other_seed, reviews_csv, tmp_path):
+    assert vmask("evaluate", trained, reviews_csv, "--out", tmp_path / "out" / "a").code == 0
+    assert "has a a/scores.json already" in fails(
+        "compare", trained, other_seed, reviews_csv, "--out", tmp_path / "out"
+    )

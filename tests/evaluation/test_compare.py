@@ -112,11 +112,64 @@ def test_one_training_against_many_is_refused():
 
 
 def test_different_texts_are_refused():
+    """Though ids of texts without a name are their numbers."""
     one, two = (evaluate(LinearWords(RIGHT), texts(20, seed), n=10) for seed in (0, 1))
-    compare_evaluations(one, two)  # ids of texts without a name are their numbers
-    other = dataclasses.replace(two, sample=[1, 2])
-    with pytest.raises(ConfigError, match="measured on different texts"):
-        compare_evaluations(one, other)
+    assert list(one.ids) == list(two.ids)
+    with pytest.raises(ConfigError, match="differ in their texts"):
+        compare_evaluations(one, two)
+    with pytest.raises(ConfigError, match="differ in their texts"):
+        compare_evaluations(one, dataclasses.replace(one, sample=[1, 2]))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rank": "absolute"}, "rank"),
+        ({"metrics": {"aopc": {"k": 2}}}, r"options of aopc \(metrics\)"),
+        ({"explainers": {"lime": {"samples": 21}}}, r"options of lime \(explainers\)"),
+        ({"explain_hide": "zero"}, "explain_hide"),
+        ({"seed": 1, "n": 60}, "seed"),
+    ],
+)
+def test_what_was_measured_otherwise_is_refused(change, reason):
+    asked = {"metrics": "aopc", "explainers": {"lime": {"samples": 20}}, "hide": "remove"}
+    one, two = (evaluate(LinearWords(RIGHT), DATA, **options) for options in (asked, asked | change))
+    with pytest.raises(ConfigError, match=reason):
+        compare_evaluations(one, two)
+
+
+def test_both_numbers_are_of_the_examples_that_both_have():
+    """A text where no word weighs anything has no entropy."""
+    data = ["good bad fine", "good so so", "fine poor so", "so so so", "bad good so"]
+    one = LinearWords({"good": 0.2, "bad": -0.1})
+    two = LinearWords({"good": 0.1, "fine": 0.1, "poor": -0.1})
+    row = row_of(compare(one, two, data, "sparsity", "occlusion"), "sparsity")
+    assert row.difference.value == pytest.approx(row.b - row.a)
+    many = row_of(compare([one, one], [two, two], data, "sparsity", "occlusion"), "sparsity")
+    assert (many.a, many.b) == pytest.approx((row.a, row.b))
+
+
+def test_what_does_not_compare_models_costs_the_others_nothing():
+    weak = {word: weight / 4 for word, weight in RIGHT.items()}
+    alone = compare(LinearWords(weak), LinearWords(RIGHT), DATA, "calibration_error")
+    both = compare(LinearWords(weak), LinearWords(RIGHT), DATA, "calibration_error,aopc,prob_drop", "occlusion")
+    assert row_of(both, "calibration_error").p_holm == row_of(alone, "calibration_error").p_holm
+    assert "1 test of metrics that compare models and, apart, 4 of those that do not" in both.how()
+
+
+def test_limits_of_a_model_are_no_merit():
+    weak = {word: weight / 4 for word, weight in RIGHT.items()}
+    found = compare(LinearWords(weak), LinearWords(RIGHT), DATA, "naopc", "occlusion", hide="remove", all_parts=True)
+    upper = next(row for row in found.rows if row.part == "upper")
+    assert (upper.better, upper.verdict) == ("neither", "higher for B")
+    assert found.a.score("naopc", part="upper").better == "neither"
+    assert found.a.score("naopc").better == "higher"
+
+
+def test_a_method_that_one_of_the_two_lacks_is_said():
+    one = evaluate(LinearWords(RIGHT), DATA, "aopc", "occlusion")
+    two = evaluate(LinearWords(RIGHT), DATA, "aopc", {"occlusion": {}, "lime": {"samples": 20}})
+    assert "aopc by lime is not compared: it was found of one of the two alone." in compare_evaluations(one, two).notes
 
 
 def test_it_says_what_it_found_in_a_table_and_in_words():

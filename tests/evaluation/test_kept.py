@@ -80,6 +80,36 @@ def test_what_was_asked_otherwise_is_not_used(tmp_path, change):
     assert side["sha"] == models[0]["sha"]
 
 
+def test_a_replacement_that_was_cut_off_does_not_leave_the_old_ones(tmp_path):
+    """The old file was asked for otherwise, so it must not be taken for the new one."""
+    evaluate(LinearWords({"good": -0.2}), DATA, **ASKED, keep=keeper(tmp_path))
+    new = ({"sha": "b"},)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(Stops(WEIGHTS, after=4), DATA, **ASKED, keep=keeper(tmp_path, new, overwrite=True))
+    again = evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path, new))
+    fresh = evaluate(LinearWords(WEIGHTS), DATA, **ASKED)
+    for key, series in fresh.found[0].items():
+        np.testing.assert_array_equal(series.values, again.found[0][key].values)
+
+
+def test_a_file_of_the_users_own_is_not_replaced(tmp_path):
+    path = tmp_path / "explanations" / "lime.jsonl"
+    path.parent.mkdir()
+    path.write_text("mine\n", encoding="utf-8")
+    with pytest.raises(OutputExists, match="--overwrite"):
+        evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+    assert path.read_text(encoding="utf-8") == "mine\n"
+
+
+def test_a_file_with_other_texts_is_said(tmp_path):
+    evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+    path = tmp_path / "explanations" / "lime.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[::-1]), encoding="utf-8")
+    with pytest.raises(DataError, match="Line 1 of .* explains another text"):
+        evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
+
+
 def test_a_file_that_lacks_lines_is_said(tmp_path):
     evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
     path = tmp_path / "explanations" / "lime.jsonl"

@@ -189,8 +189,10 @@ def test_several_trainings_are_one_evaluation_with_intervals_over_seeds(trained)
     assert "3 seeds" in score.how
     assert score.wide_low < score.value < score.wide_high
     assert np.isnan(found.score("accuracy").wide_low) == np.isnan(found.score("accuracy").wide_high)
-    training = [one for one in found.found[0] if one[0] == "stability" and one[3].startswith("training")]
-    assert training
+    agreement = found.score("stability", by="occlusion", part="training kendall")
+    assert agreement.n == 24
+    assert -1 <= agreement.low <= agreement.value <= agreement.high <= 1
+    assert agreement.headline  # of a method that is not random there is no other
     assert len(found.confusion) == 3
 
 
@@ -255,11 +257,33 @@ def test_nothing_to_evaluate_is_said(model):
         evaluate(model, ([], []))
 
 
+def test_methods_that_a_plain_function_lacks_are_left_out_and_said(model):
+    found = evaluate(model, (TEXTS, LABELS), "aopc", {"all": {}, "lime": {"samples": 20}})
+    assert {score.by for score in found.scores} == {"lime", "shapley", "occlusion", "random"}
+    assert "saliency is left out, because it looks into the model, which is a plain function." in found.notes
+
+
+def test_threads_are_given_back(trained):
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        asked = {"lime": {"samples": 20}, "occlusion": {}, "mask": {}}
+        evaluate(trained, toy_texts(70, seed=1), "aopc", asked, workers=3)
+        assert torch.get_num_threads() == 4
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_names_of_plugins():
     assert list(plugins(METRICS, "aopc, naopc")) == ["aopc", "naopc"]
     assert set(plugins(METRICS, "all")) == set(METRICS.names())
     assert plugins(METRICS, {"aopc": {"k": 2}}) == {"aopc": {"k": 2}}
     assert "lime" not in plugins(EXPLAINERS, ["all", "-lime"])
+    assert "lime" not in plugins(EXPLAINERS, ["-lime", "all"])
+    with pytest.raises(UnknownName):
+        plugins(EXPLAINERS, "all,-lim")
     assert plugins(METRICS, {"all": {}, "aopc": {"k": 2}})["aopc"] == {"k": 2}
 
 

@@ -58,6 +58,18 @@ def test_a_folder_that_has_an_evaluation_is_not_written_over(found, tmp_path):
     found.save(tmp_path, overwrite=True)
 
 
+def test_a_write_that_fails_leaves_no_old_scores_beside_new_values(found, tmp_path, monkeypatch):
+    found.save(tmp_path)
+
+    def fail(self):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Evaluation, "to_dict", fail)
+    with pytest.raises(OSError, match="disk full"):
+        found.save(tmp_path, overwrite=True)
+    assert not (tmp_path / SCORES).exists()
+
+
 def test_a_folder_without_one_and_a_damaged_one_are_said(found, tmp_path):
     with pytest.raises(DataError, match="holds no evaluation"):
         Evaluation.load(tmp_path)
@@ -76,7 +88,7 @@ def test_trainings_that_were_evaluated_one_by_one_make_one_evaluation():
     )
     assert joined.facts["models"] == 3
     assert len(joined.confusion) == 3
-    with pytest.raises(ConfigError, match="Evaluate them alike"):
+    with pytest.raises(ConfigError, match="differ in their .* Evaluate them alike"):
         Evaluation.together([evaluate(models[0], *asked), evaluate(models[1], (TEXTS, LABELS), "accuracy")])
 
 

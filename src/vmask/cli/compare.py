@@ -22,7 +22,6 @@ from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
     from vmask.evaluation.compare import Comparison
-    from vmask.evaluation.result import Evaluation
 
 COMPARISON = "comparison.json"
 
@@ -39,10 +38,12 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Measure both, compare, print."""
     from vmask.cli.show import print_json, print_rich, say, say_result
+    from vmask.evaluation.result import SCORES
     from vmask.files import to_json, write_text
     from vmask.report.scores import comparison_table, comparison_words
 
-    check_out(args, COMPARISON)
+    for result in (COMPARISON, *(f"{side}/{SCORES}" for side in ("a", "b"))):
+        check_out(args, result)
     found = _of_models(args) if args.data else _of_evaluations(args)
     for note in found.notes:
         say(args, note)
@@ -75,15 +76,16 @@ def _of_models(args: argparse.Namespace) -> Comparison:
         )
     classifiers = {side: load_models(some, args.device) for side, some in folders.items()}  # both, before the work
 
-    def measured(side: str) -> Evaluation:
-        data = load_data(args, classifiers[side][0])
-        keep = keeper(args, folders[side], side)
-        found = evaluate(classifiers[side], data.texts, **asked, **data.options, keep=keep)
-        if args.out:
-            found.save(Path(args.out) / side, overwrite=True)
-        return found
-
-    return compare_evaluations(measured("a"), measured("b"), all_parts=args.all_parts)
+    data = load_data(args, classifiers["a"][0])  # once: both are asked about the same column
+    found = {
+        side: evaluate(classifiers[side], data.texts, **asked, **data.options, keep=keeper(args, folders[side], side))
+        for side in folders
+    }
+    compared = compare_evaluations(found["a"], found["b"], all_parts=args.all_parts)
+    if args.out:
+        for side, one in found.items():
+            one.save(Path(args.out) / side, args.overwrite)
+    return compared
 
 
 def _of_evaluations(args: argparse.Namespace) -> Comparison:

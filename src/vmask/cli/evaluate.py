@@ -106,7 +106,9 @@ def show(found: Evaluation, name: str, all_parts: bool) -> None:
 
     totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
     many = f", mean of {len(found.found)} models" if len(found.found) > 1 else ""
-    say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{many}  ({name})".strip())
+    some = found.facts["explainers"] and len(found.sample) < len(found.ids)
+    explained = f", {len(found.sample):,} of them explained" if some else ""
+    say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{explained}{many}  ({name})".strip())
     if totals and (confusion := confusion_table(found)) is not None:
         print_rich(confusion)
     for table in score_tables(found, all_parts, Console().width):
@@ -114,11 +116,12 @@ def show(found: Evaluation, name: str, all_parts: bool) -> None:
         print_rich(table)
     if found.words:
         print_rich("")
+    first = " of the first model" if many else ""
     for method, words in found.words.items():
         for label, top in {"": words.get("mean", ()), **words.get("by_class", {})}.items():
             if top:
                 of = f" for {label}" if label else ""
-                print_rich(f"top words by {method}{of}: {', '.join(word for word, _ in top)}")
+                print_rich(f"top words by {method}{of}{first}: {', '.join(word for word, _ in top)}")
 
 
 def check_out(args: argparse.Namespace, result: str) -> None:

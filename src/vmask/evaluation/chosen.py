@@ -26,16 +26,15 @@ def plugins(registry: Registry[Any], named: Named) -> dict[str, Mapping[str, Any
     """Names with their options; `all` is all there are, `-name` takes one out."""
     options = named if isinstance(named, Mapping) else {}
     chosen: dict[str, Mapping[str, Any]] = {}
+    out = [name[1:] for name in names(named) if name.startswith("-")]
     for name in names(named):
         if name == ALL:
             chosen |= {one: options.get(one, {}) for one in registry.names() if one not in chosen}
-        elif name.startswith("-"):
-            registry.get(name[1:])  # one that is not there is said
-            chosen.pop(name[1:], None)
-        else:
-            registry.get(name)
+        elif not name.startswith("-"):
             chosen[name] = options.get(name, {})
-    return chosen
+    for name in (*chosen, *out):
+        registry.get(name)  # one that is not there is said
+    return {name: given for name, given in chosen.items() if name not in out}
 
 
 def with_options(registry: Registry[Any], named: str, nested: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

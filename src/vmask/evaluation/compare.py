@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmask.errors import ConfigError
 from vmask.evaluation.measure import evaluate
-from vmask.evaluation.result import Evaluation, Key, without_nan
+from vmask.evaluation.result import Evaluation, Key, in_common, without_nan
 from vmask.evaluation.run import FLOOR
 from vmask.metrics.contract import Facts
 from vmask.statistics import (
@@ -79,12 +80,15 @@ class Comparison:
 
     def how(self) -> str:
         """How intervals and p-values were made, in words."""
-        tests = sum(row.difference is not None for row in self.rows)
+        tested = [row.compares for row in self.rows if row.p_holm == row.p_holm]
         if len(self.a.found) > 1:
             made = f"Means of {len(self.a.found)} and {len(self.b.found)} trainings are compared (Welch's t)."
         else:
             made = "The same texts are paired: intervals by bootstrap, p-values by permutation."
-        return f"{made} Intervals are of 95%; p-values are corrected for {tests} tests (Holm)."
+        yes, no = tested.count(True), tested.count(False)
+        both = f"{yes} test{'s' * (yes != 1)} of metrics that compare models and, apart, {no} of those that do not"
+        counts = both if yes and no else f"{len(tested)} test{'s' * (len(tested) != 1)}"
+        return f"{made} Intervals are of 95%; p-values are corrected for {counts} (Holm)."
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the evaluations, as JSON values; a number that is none becomes null."""
@@ -127,13 +131,15 @@ def compare_evaluations(
 
     Of one model each, examples are paired: the interval is a paired bootstrap's, the p-value a permutation test's. Of
     several trainings each, the means of trainings are compared (Welch's t). p-values are corrected for the number of
-    tests in this comparison (Holm).
+    tests in this comparison (Holm), apart for metrics that compare models and for those that do not.
 
     Raises:
         ConfigError: where the two were not measured on the same texts, or one of them is one model and the other many.
     """
-    if (list(a.ids), list(a.sample)) != (list(b.ids), list(b.sample)):
-        raise ConfigError("The two were measured on different texts. Evaluate both on the same data, n and seed.")
+    if reason := a.unlike(b):
+        raise ConfigError(
+            f"The two differ in their {reason}. Evaluate both on the same data, with the same n, seed and options."
+        )
     if (len(a.found) == 1) != (len(b.found) == 1):
         raise ConfigError(
             f"There are {len(a.found)} trainings of {names[0]} and {len(b.found)} of {names[1]}. Give one of each, or "
@@ -141,13 +147,18 @@ def compare_evaluations(
         )
     keys = list(_common(a, b, all_parts))
     differences = [_difference(a, b, key) for key in keys]
-    adjusted = holm([np.nan if one is None else one.p for one in differences])
+    adjusted = np.full(len(keys), np.nan)
+    for compares in (True, False):  # what says nothing about models must not cost what does
+        family = [at for at, key in enumerate(keys) if a.metric(key[0]).across_models == compares]
+        adjusted[family] = holm([np.nan if (one := differences[at]) is None else one.p for at in family])
     rows = tuple(
-        _row(a, b, key, difference, p, names) for key, difference, p in zip(keys, differences, adjusted, strict=True)
+        _row(a, b, key, difference, float(p), names)
+        for key, difference, p in zip(keys, differences, adjusted, strict=True)
     )
     notes = dict.fromkeys([*a.notes, *b.notes])
-    left_out = {key[0] for key in (*a.measured(), *b.measured())} - {key[0] for key in keys}
-    notes |= dict.fromkeys(f"{name} is not compared: it was found of one model alone." for name in sorted(left_out))
+    of_one = dict.fromkeys(key[:2] for key in (*a.measured(), *b.measured()) if key[1] not in FLOORS)
+    for metric, by in of_one.keys() - {key[:2] for key in keys}:
+        notes[f"{metric}{f' by {by}' if by else ''} is not compared: it was found of one of the two alone."] = None
     return Comparison(a, b, names, rows, tuple(notes))
 
 
@@ -162,7 +173,7 @@ def _common(a: Evaluation, b: Evaluation, all_parts: bool) -> Iterator[Key]:
 
 def _difference(a: Evaluation, b: Evaluation, key: Key) -> Difference | None:
     """How far b is above a; None where their examples are no pairs, as the words of two vocabularies."""
-    metric, first, second = a.metric(key[0]), a.values(key), b.values(key)
+    metric, (first, second) = a.metric(key[0]), _values(a, b, key)
     if len(first) > 1:
         return seeds_difference([metric.statistic(one) for one in second], [metric.statistic(one) for one in first])
     if a.found[0][key].over == "words":
@@ -177,10 +188,19 @@ def _row(
 ) -> Compared:
     name, by, hide, part = key
     metric, facts = a.metric(name), Facts.read(name)
-    values = [float(np.mean([metric.statistic(v) for v in one.values(key)])) for one in (a, b)]
-    compares = metric.across_models
-    verdict = _verdict(difference, p, facts.better, compares, names)
-    return Compared(name, part, by, hide, values[0], values[1], difference, p, facts.better, compares, verdict)
+    values = [float(np.mean([metric.statistic(one) for one in side])) for side in _values(a, b, key)]
+    better = "neither" if part in metric.properties else facts.better
+    verdict = _verdict(difference, p, better, metric.across_models, names)
+    return Compared(name, part, by, hide, values[0], values[1], difference, p, better, metric.across_models, verdict)
+
+
+def _values(a: Evaluation, b: Evaluation, key: Key) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+    """The values of each model of both sides, of the examples that all of them have one of."""
+    first, second = a.values(key), b.values(key)
+    if a.found[0][key].over == "words":  # of two vocabularies
+        return first, second
+    shared = in_common(a.metric(key[0]), [*first, *second])
+    return shared[: len(first)], shared[len(first) :]
 
 
 def _verdict(difference: Difference | None, p: float, better: str, compares: bool, names: tuple[str, str]) -> str:

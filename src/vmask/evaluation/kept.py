@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from vmask.data.words import whole_characters
 from vmask.errors import DataError, OutputExists
 from vmask.evaluation.run import Explain
+from vmask.evaluation.texts import digest_of
 from vmask.explain.contract import Explanation
 from vmask.explanations_file import ExplanationsFile, read_explanations
 from vmask.files import to_json, write_text
@@ -42,28 +42,32 @@ class KeptExplanations:
     ) -> Iterator[Explanation]:
         stem = asked["method"] if len(self.models) == 1 else f"{asked['method']}-{model}"
         path, side = self.folder / f"{stem}.jsonl", self.folder / f"{stem}.json"
-        digest = hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
-        asked = json.loads(json.dumps({**self.models[model], **asked, "texts": digest}))
+        asked = json.loads(json.dumps({**self.models[model], **asked, "texts": digest_of(texts)}))
         same = _read(side) == asked
         if path.exists() and same:
-            return self._there(path, len(texts))
-        if side.exists() and not same and not self.overwrite:
+            return self._there(path, texts)
+        if (side.exists() or path.exists()) and not same and not self.overwrite:
             raise OutputExists(
                 f"{path} holds explanations of another model, of other texts or by other options. Choose another "
                 "folder for --out, or add --overwrite to replace them."
             )
         self.folder.mkdir(parents=True, exist_ok=True)
         file = ExplanationsFile(path, asked, overwrite=not same)
+        path.unlink(missing_ok=True)  # before the side file says that what is there was asked for in this way
         write_text(side, to_json(asked))
         return file.filled(texts, explain, at_once)
 
-    def _there(self, path: Path, count: int) -> Iterator[Explanation]:
+    def _there(self, path: Path, texts: list[str]) -> Iterator[Explanation]:
         there = 0
-        for explanation in islice(read_explanations(path), count):
+        for explanation, text in zip(read_explanations(path), whole_characters(texts), strict=False):
+            if explanation.text != text:
+                raise DataError(f"Line {there + 1} of {path} explains another text. Remove the file to start anew.")
             there += 1
             yield explanation
-        if there < count:
-            raise DataError(f"{path} is damaged: it has {there:,} explanations of {count:,}. Remove it to start anew.")
+        if there < len(texts):
+            raise DataError(
+                f"{path} is damaged: it has {there:,} explanations of {len(texts):,}. Remove it to start anew."
+            )
 
 
 def _read(path: Path) -> Any:

@@ -14,7 +14,7 @@ from vmask.errors import ConfigError
 from vmask.evaluation.chosen import ALL, Named, fitting, names, plugins, ways_of_hiding
 from vmask.evaluation.result import Evaluation
 from vmask.evaluation.run import FLOOR, Kept, Run
-from vmask.evaluation.texts import confusion, subject_of, texts_of
+from vmask.evaluation.texts import confusion, digest_of, subject_of, texts_of
 from vmask.explain import EXPLAINERS
 from vmask.explaining import as_predictor
 from vmask.metrics import METRICS
@@ -98,18 +98,20 @@ def evaluate(
         for number, one in enumerate(predictors)
     ]
     fit, notes = fitting(chosen, subjects, everything=ALL in names(metrics))
-    run = Run(config, methods, fit, progress, keep)
+    run = Run(config, methods, fit, len(subjects), progress, keep)
     results = [run.measure(subject, number) for number, subject in enumerate(subjects)]
     notes = list(dict.fromkeys([*texts.notes, *notes, *run.notes]))
     facts = {
         "data": name,
         **texts.facts,
+        "texts": texts.digest,
         "n": len(sample),
         "models": len(predictors),
         "seed": config.seed,
         "hide": list(hides),
         "explain_hide": config.explain_hide or "remove",
         "rank": config.rank,
+        "ranking": None if ranking is None else digest_of(sorted(ranking.items())),
         "explainers": {name: methods[name] for name in run.used},
         "frequencies_of": subjects[0].counted_name,
         "vmask": __version__,

@@ -100,9 +100,8 @@ class Evaluation:
         """
         first = evaluations[0]
         for other in evaluations[1:]:
-            same = (list(other.ids), list(other.sample), dict(other.metrics))
-            if same != (list(first.ids), list(first.sample), dict(first.metrics)):
-                raise ConfigError("These were not measured on the same texts by the same metrics. Evaluate them alike.")
+            if (reason := other.unlike(first)) or dict(other.metrics) != dict(first.metrics):
+                raise ConfigError(f"These differ in their {reason or 'metrics'}. Evaluate them alike.")
         return dataclasses.replace(
             first,
             found=tuple(found for one in evaluations for found in one.found),
@@ -111,14 +110,31 @@ class Evaluation:
             notes=tuple(dict.fromkeys(note for one in evaluations for note in one.notes)),
         )
 
+    def unlike(self, other: Evaluation) -> str:
+        """In what another evaluation was not measured as this one; empty where the two can be set side by side."""
+        for name in ("ids", "sample", "labels"):
+            if list(getattr(self, name)) != list(getattr(other, name)):
+                return "texts" if name != "labels" else "labels"
+        for name in ("texts", "seed", "rank", "explain_hide"):
+            if self.facts.get(name) != other.facts.get(name):
+                return name
+        for name, mine, yours in (
+            ("metrics", self.metrics, other.metrics),
+            ("explainers", self.facts.get("explainers", {}), other.facts.get("explainers", {})),
+        ):
+            if different := [one for one in mine if one in yours and mine[one] != yours[one]]:
+                return f"options of {different[0]} ({name})"
+        return ""
+
     @cached_property
     def scores(self) -> list[Score]:
         """All numbers with their intervals, in the order of metrics."""
         return [self._score(key) for key in self.measured()]
 
     def measured(self) -> list[Key]:
-        """What was found of all models, in the order of metrics."""
-        return [key for key in self.found[0] if all(key in one for one in self.found[1:])]
+        """What was found, in the order of metrics: of all models, or of the first with the others, as agreement is."""
+        rest = self.found[1:]
+        return [key for key in self.found[0] if all(key in one for one in rest) or not any(key in one for one in rest)]
 
     def score(self, metric: str, by: str = "", hide: str = "", part: str | None = None) -> Score:
         """One of the scores; by default the headline of a metric, the first of those that fit.
@@ -134,8 +150,8 @@ class Evaluation:
         raise UnknownName("score", asked, {", ".join(filter(None, key)) for key in self.measured()})
 
     def values(self, key: Key) -> list[NDArray[np.float64]]:
-        """For each model the values (N,) or records (N, ...) of the examples."""
-        return [one[key].values for one in self.found]
+        """For each model that has them the values (N,) or records (N, ...) of the examples."""
+        return [one[key].values for one in self.found if key in one]
 
     def metric(self, name: str) -> Metric:
         """The metric as it was asked for."""
@@ -148,10 +164,10 @@ class Evaluation:
         values = self.values(key)
         wide = (np.nan, np.nan)
         if len(values) > 1:
-            estimate = seeds_interval([metric.statistic(one) for one in values])
+            estimate = seeds_interval([metric.statistic(one) for one in in_common(metric, values)])
             if metric.averaged:
                 both = seeds_and_examples_interval(np.stack(values))
-                wide = (both.low, both.high)
+                wide = (min(both.low, estimate.low), max(both.high, estimate.high))
         else:
             estimate = estimated(metric, values[0])
         shown = part == metric.shown or not any(k[:3] == key[:3] and k[3] == metric.shown for k in self.found[0])
@@ -167,7 +183,7 @@ class Evaluation:
             wide_high=min(wide[1], facts.high),
             n=estimate.n,
             how=estimate.how,
-            better=facts.better,
+            better="neither" if part in metric.properties else facts.better,
             headline=shown,
         )
 
@@ -200,6 +216,7 @@ class Evaluation:
         if (folder / SCORES).exists() and not overwrite:
             raise OutputExists(f"{folder} has a {SCORES} already. Choose another folder, or add --overwrite.")
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / SCORES).unlink(missing_ok=True)  # an old one would not fit the new values
         lines = [
             json.dumps(
                 {"model": number, **dict(zip(("metric", "by", "hide", "part"), key, strict=True))}
@@ -241,6 +258,14 @@ class Evaluation:
             ) from None
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise DataError(f"The evaluation in {folder} is damaged: {error}. Make it anew.") from None
+
+
+def in_common(metric: Metric, values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """The values of the examples that all models have one of; of records all, for every example has one."""
+    if not metric.averaged:
+        return list(values)
+    there = np.isfinite(np.stack(values)).all(0)
+    return [one[there] for one in values]
 
 
 def _score_of(saved: Mapping[str, Any]) -> Score:

@@ -47,13 +47,14 @@ class Run:
         config: EvaluateConfig,
         methods: Mapping[str, Mapping[str, Any]],
         metrics: Mapping[str, Metric],
+        models: int,
         progress: bool,
         keep: Kept | None,
     ) -> None:
         self.config, self.methods = config, methods
         self.of_models = {name: one for name, one in metrics.items() if isinstance(one, ModelMetric)}
         self.of_explanations = {name: one for name, one in metrics.items() if isinstance(one, ExplanationMetric)}
-        self.metrics, self.progress, self.keep = metrics, progress, keep
+        self.metrics, self.models, self.progress, self.keep = metrics, models, progress, keep
         self.notes: list[str] = []
         self.used: list[str] = []
 
@@ -61,7 +62,7 @@ class Run:
         """All that the metrics find of a model, and the words that matter most by its explanations."""
         for metric in self.metrics.values():
             if number == 0 and (cost := metric.cost(subject)):
-                log.info(cost)
+                log.info(f"{cost}{f', for each of {self.models} models' * (self.models > 1)}")
         found: dict[Key, Series] = {}
         words: dict[str, Any] = {}
         if self.of_explanations:
@@ -74,10 +75,16 @@ class Run:
 
     def _usable(self, subject: Subject) -> list[str]:
         """The methods that this model can be explained by."""
-        unranked = not subject.ranks and EXPLAINERS.get("mask").needs
-        left_out = [name for name in self.methods if unranked and EXPLAINERS.get(name).needs == unranked]
-        self.notes += [f"{name} is left out, because the model gives words no importance." for name in left_out]
-        return [name for name in self.methods if name not in left_out]
+        usable = []
+        for name in self.methods:
+            needs = EXPLAINERS.get(name).needs
+            if needs == EXPLAINERS.get("mask").needs and not subject.ranks:
+                self.notes.append(f"{name} is left out, because the model gives words no importance.")
+            elif needs and not hasattr(subject.predictor, needs):
+                self.notes.append(f"{name} is left out, because it looks into the model, which is a plain function.")
+            else:
+                usable.append(name)
+        return usable
 
     def _explained(self, subject: Subject, number: int) -> tuple[dict[Key, Series], dict[str, Any]]:
         """What metrics of explanations find, text by text."""

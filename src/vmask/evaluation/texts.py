@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +34,18 @@ class Texts:
     counted_name: str
     facts: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """What tells these texts and labels from others."""
+        return digest_of(
+            [list(self.texts), None if self.labels is None else [str(as_label(one)) for one in self.labels]]
+        )
+
+
+def digest_of(value: Any) -> str:
+    """The sha256 of a JSON value."""
+    return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()
 
 
 def texts_of(data: Any, split: str | None = None) -> Texts:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.metrics import METRICS
-from vmask.metrics.contract import ModelMetric, Series, Subject
+from vmask.metrics.contract import PredictionMetric, Series, Subject
 
 
 def accuracy(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
@@ -25,12 +25,8 @@ def accuracy(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
 
 
 @METRICS.register("accuracy")
-class Accuracy(ModelMetric):
+class Accuracy(PredictionMetric):
     """1 where the predicted class is right, else 0."""
-
-    def unfit(self, subject: Subject) -> str:
-        """It needs the true labels."""
-        return "" if subject.labels is not None else "the texts have no labels"
 
     def measure(self, subject: Subject) -> Iterator[Series]:
         """A value a text."""

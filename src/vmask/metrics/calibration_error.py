@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vmask.config import check_positive, option
 from vmask.metrics import METRICS
-from vmask.metrics.contract import ModelMetric, Series, Subject
+from vmask.metrics.contract import PredictionMetric, Series, Subject
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class CalibrationOptions:
 
 
 @METRICS.register("calibration_error")
-class CalibrationError(ModelMetric):
+class CalibrationError(PredictionMetric):
     """Bin, probability and truth of every prediction."""
 
     Options = CalibrationOptions
@@ -45,10 +45,6 @@ class CalibrationError(ModelMetric):
         numbers = records[:, 0].astype(np.int64)
         gaps = np.bincount(numbers, weights=records[:, 1] - records[:, 2])
         return float(np.abs(gaps).sum() / len(records)) if len(records) else float("nan")
-
-    def unfit(self, subject: Subject) -> str:
-        """It needs the true labels."""
-        return "" if subject.labels is not None else "the texts have no labels"
 
     def measure(self, subject: Subject) -> Iterator[Series]:
         """A record a text."""

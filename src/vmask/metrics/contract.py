@@ -193,6 +193,7 @@ class Metric:
         Options: dataclass of the metric's own options (`--aopc.k 10`).
         headline: the part that short tables show and comparisons test.
         averaged: whether its number is the mean of the values (N,); else `statistic` makes it of records (N, ...).
+        properties: parts that are properties of a model: neither direction of them is better.
         across_models: whether the values of two models compare. Where not, `limits` says why.
         name: by default the name of its file.
     """
@@ -200,6 +201,7 @@ class Metric:
     Options: ClassVar[type[Any]] = NoOptions
     headline: ClassVar[str] = ""
     averaged: ClassVar[bool] = True
+    properties: ClassVar[tuple[str, ...]] = ()
     across_models: ClassVar[bool] = True
 
     def __init__(self, options: Any = None) -> None:
@@ -230,6 +232,14 @@ class ModelMetric(Metric):
     def measure(self, subject: Subject) -> Iterator[Series]:
         """All that it finds."""
         raise NotImplementedError
+
+
+class PredictionMetric(ModelMetric):
+    """A metric of predictions, which needs the true labels."""
+
+    def unfit(self, subject: Subject) -> str:
+        """It needs the true labels."""
+        return "" if subject.labels is not None else "the texts have no labels"
 
 
 class ExplanationMetric(Metric):

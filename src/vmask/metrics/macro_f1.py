@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.metrics import METRICS
-from vmask.metrics.contract import ModelMetric, Series, Subject
+from vmask.metrics.contract import PredictionMetric, Series, Subject
 
 
 def macro_f1(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
@@ -28,7 +28,7 @@ def macro_f1(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
 
 
 @METRICS.register("macro_f1")
-class MacroF1(ModelMetric):
+class MacroF1(PredictionMetric):
     """The true and the predicted class of every text, of which the F1 scores are made."""
 
     averaged = False
@@ -37,10 +37,6 @@ class MacroF1(ModelMetric):
         """Of records (N, 2): the true and the predicted class."""
         true, predicted = records.astype(np.int64).T
         return macro_f1(true, predicted)
-
-    def unfit(self, subject: Subject) -> str:
-        """It needs the true labels."""
-        return "" if subject.labels is not None else "the texts have no labels"
 
     def measure(self, subject: Subject) -> Iterator[Series]:
         """A pair a text."""

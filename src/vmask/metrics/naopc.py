@@ -68,6 +68,7 @@ class Naopc(ExplanationMetric):
 
     Options = NaopcOptions
     hides = True
+    properties = ("upper", "lower")
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
         """The normalised values and the limits, of each text."""

@@ -58,7 +58,6 @@ class PostHocAccuracy(ModelMetric):
     """1 where the class of a text's k most important words is that of the text, else 0."""
 
     Options = PostHocOptions
-    headline = "k=2"
 
     @property
     def shown(self) -> str:

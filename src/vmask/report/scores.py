@@ -133,7 +133,9 @@ def comparison_table(comparison: Comparison) -> Table:
     table = Table(*heads, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for row in comparison.rows:
         one = row.difference
-        between = f"{one.value:+.3f} [{one.low:+.3f}, {one.high:+.3f}]" if one else "not tested"
+        between = "not tested" if one is None else f"{one.value:+.3f}"
+        if one is not None and one.low == one.low:
+            between += f" [{one.low:+.3f}, {one.high:+.3f}]"
         table.add_row(_named(row), row.by, row.hide, number(row.a), number(row.b), between, _p(row.p_holm))
     return table
 
