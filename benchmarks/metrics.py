@@ -29,7 +29,14 @@ SHOWN = {
     "naopc": [("", "lime"), ("", "shapley"), ("upper", "lime")],
     "comprehensiveness": [("mean", "lime"), ("mean", "shapley")],
     "sufficiency": [("mean", "lime"), ("mean", "shapley")],
+    "sparsity": [("entropy", "lime"), ("entropy", "shapley")],
     "post_hoc_accuracy": [("k=1", "ranking"), ("k=2", "ranking"), ("k=5", "ranking"), ("k=10", "ranking")],
+}
+
+TESTS = {
+    "VMASK minus base": "vmask",
+    "word dropout minus base": "word_dropout",
+    "VMASK minus word dropout": "word_dropout to vmask",
 }
 
 
@@ -50,6 +57,7 @@ def evaluated(folder: Path, mask: str, seed: int, data, n: int):
         ranking={word.word.lower(): word.score for word in ranking},
     )
     found.save(out)
+    (out / "made.json").write_text(json.dumps(facts()), encoding="utf-8")  # other code may read it later
     return found
 
 
@@ -87,6 +95,7 @@ def main() -> None:
     kept = ("metric", "part", "by", "hide", "value", "low", "high", "wide_low", "wide_high", "n", "how")
     result = {
         **facts(),
+        "evaluated_by": sorted({json.loads(path.read_text())["commit"] for path in args.models.glob("*/*/made.json")}),
         "about": joined["base"].to_dict()["facts"],
         "scores": {
             mask: [
@@ -134,12 +143,10 @@ def short_table() -> str:
 def _table(wanted: list[tuple[str, str, str, str]]) -> str:
     """Rows of the result file; an empty way of hiding is any."""
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    heads = ["metric", "by", "hidden by", "base", "VMASK", "word dropout", "VMASK minus base", "minus word dropout"]
+    heads = ["metric", "by", "hidden by", "base", "VMASK", "word dropout", *TESTS]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     scores = {mask: {_key(one): one for one in found} for mask, found in result["scores"].items()}
-    tests = [
-        {_key(row): row for row in result["compared"][name]["rows"]} for name in ("vmask", "word_dropout to vmask")
-    ]
+    tests = [{_key(row): row for row in result["compared"][name]["rows"]} for name in TESTS.values()]
     for metric, part, by, hide in wanted:
         for key in [key for key in scores["base"] if key[:3] == (metric, part, by) and hide in ("", key[3])]:
             cells = [f"{metric} {part}".strip(), by, key[3], *(_cell(scores[mask][key]) for mask in MASKS)]

@@ -106,7 +106,7 @@ def test_a_file_with_other_texts_is_said(tmp_path):
     path = tmp_path / "explanations" / "lime.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     path.write_text("".join(lines[::-1]), encoding="utf-8")
-    with pytest.raises(DataError, match="Line 1 of .* explains another text"):
+    with pytest.raises(DataError, match=r"Line 1 of .* explains another text"):
         evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path))
 
 
