@@ -220,14 +220,20 @@ def _texts(dataset: Dataset) -> Iterator[str]:
     return (text for name in ("train", "dev", "test") for text in dataset.splits[name].texts)
 
 
+def planted_words(split: Split) -> dict[str, str]:
+    """For each label the word that was planted for it in these texts."""
+    rows = (row for row, spans in enumerate(split.rationales or ()) if spans)
+    return dict(sorted({split.labels[row]: _planted(split, row) for row in rows}.items()))
+
+
 def relies(predictor: Any, split: Split) -> Reliance:
     """Whether a model uses the words that were planted in some texts.
 
     Each word is swapped for that of the next class, in the order of the labels; there must be texts of two classes.
     """
     rows = [row for row, spans in enumerate(split.rationales or ()) if spans]
-    words = {split.labels[row]: _planted(split, row) for row in rows}
-    labels = sorted(words)
+    words = planted_words(split)
+    labels = list(words)
     after = dict(zip(labels, labels[1:] + labels[:1], strict=True))
     own = np.array([split.labels[row] for row in rows])
     other = np.array([after[split.labels[row]] for row in rows])

@@ -193,3 +193,12 @@ def test_evaluations_that_are_there_are_not_replaced(vmask, fails, trained, othe
     assert "has a a/scores.json already" in fails(
         "compare", trained, other_seed, reviews_csv, "--out", tmp_path / "out"
     )
+
+
+def test_evaluations_of_several_trainings_are_put_together(
+    vmask, trained, other_seed, base_model, reviews_csv, tmp_path
+):
+    for name, model in (("v0", trained), ("v1", other_seed), ("b0", base_model), ("b1", base_model)):
+        assert vmask("evaluate", model, reviews_csv, "--out", tmp_path / name).code == 0
+    result = vmask("compare", f"{tmp_path}/b*", f"{tmp_path}/v0,{tmp_path}/v1", "--json").json
+    assert result["models"] == [2, 2]

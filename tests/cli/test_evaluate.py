@@ -165,7 +165,9 @@ def test_all_metrics_are_those_that_apply_and_the_others_are_said(vmask, trained
     assert done.lines[0].endswith(f"n 12  ({few})")
     assert all(len(line.rstrip()) <= 110 for line in done.lines[1:] if not line.startswith("top words"))
     assert any(line.startswith("top words by lime for ") for line in done.lines)
-    assert any(line.startswith("top words by mask: ") for line in done.lines)
+    assert any(
+        line.startswith("top words by mask, of those seen 3 times or more in these texts: ") for line in done.lines
+    )
 
 
 def test_a_metric_can_be_taken_out_of_all(vmask, trained, few):
@@ -331,7 +333,7 @@ def test_marked_words_make_metrics_of_people_apply(vmask, trained, tmp_path):
 
 def test_a_model_without_word_scores_is_ranked_by_another(vmask, fails, base_model, trained, few):
     words = ["evaluate", base_model, few, "--metrics", "post_hoc_accuracy"]
-    assert "a ranking of another model can be given" in fails(*words)
+    assert "that of another can be given (ranking, --ranking DIR)" in fails(*words)
     result = vmask(*words, "--ranking", trained, "--json").json
     assert by(result, "post_hoc_accuracy") == {"ranking", "random", "frequency", "tfidf", "majority"}
     assert "gives words no importance" in fails(*words, "--ranking", base_model)
@@ -532,17 +534,19 @@ def test_planted_words_are_looked_for_in_a_model_trained_anew(vmask, trained, fo
     done = vmask(*words)
     assert done.code == 0
     assert "training anew on texts with planted words" in done.err
-    assert done.lines[0].startswith("the model gives ")
-    assert "of the texts the class of their planted word, and changes its mind in " in done.lines[0]
-    assert done.lines[1].endswith("n 30  (mine test, words planted)")
+    assert done.lines[0].startswith("planted: ")
+    assert done.lines[1].startswith("the model gives ")
+    assert "of the texts the class of their planted word, and changes its mind in " in done.lines[1]
+    assert done.lines[2].endswith("n 30  (mine test, words planted)")
     row = next(line for line in done.lines if line.startswith("shortcut_precision ↑"))
     assert column(done.out, "metric") == ["metric", "lime", "mask", "random"]
     quiet = vmask(*words, "--json", "--quiet")
     assert quiet.err == ""
     result = read_json(quiet.out)
     assert result["reliance"] == result["facts"]["reliance"]
-    assert f"gives {result['reliance']['follows']:.1%} of" in done.lines[0]
-    assert f"in {result['reliance']['flips']:.1%} when" in done.lines[0]
+    assert f"gives {result['reliance']['follows']:.1%} of" in done.lines[1]
+    assert f"in {result['reliance']['flips']:.1%} when" in done.lines[1]
+    assert done.lines[0] == "planted: " + ", ".join(f"{word} ({k})" for k, word in result["facts"]["planted"].items())
     assert result["reliance"]["n"] == 30
     assert result["reliance"]["follows"] == result["accuracy"]
     assert measured(result) == {"accuracy", "shortcut_precision"}
@@ -576,7 +580,7 @@ def test_one_planted_text_has_no_other_class_to_swap_to(vmask, trained, folder):
     test.write_text("".join(test.read_text(encoding="utf-8").splitlines(keepends=True)[:2]), encoding="utf-8")
     words = ["evaluate", trained, folder, "--planted", "--explainers", "random"]
     assert read_json(vmask(*words, "--json").out)["reliance"]["flips"] is None
-    assert vmask(*words).lines[0].endswith("of the texts the class of their planted word")
+    assert vmask(*words).lines[1].endswith("of the texts the class of their planted word")
 
 
 def test_labels_of_another_kind_can_be_left_out(vmask, fails, trained, tmp_path):
@@ -603,3 +607,22 @@ def test_an_interrupted_run_says_how_to_go_on(vmask, trained, reviews_csv, tmp_p
     assert done.code == 130
     assert "the same command goes on" in done.err
     assert vmask("evaluate", trained, reviews_csv, "--quiet").err.strip() == "interrupted"
+
+
+def test_a_file_without_labels_is_enough_for_explanations(vmask, fails, trained, tmp_path):
+    data = tmp_path / "a.csv"
+    data.write_text("review\na lovely film\nan awful evening\n", encoding="utf-8")
+    done = vmask("evaluate", trained, data, "--unlabelled", "--metrics", "aopc", "--explainers", "mask", "--json")
+    assert done.json["explained"] == 2
+    assert "Name others in --metrics" in fails("evaluate", trained, data, "--unlabelled")
+
+
+def test_a_pattern_without_quotes_is_noticed(fails, trainings, few):
+    err = fails("evaluate", trainings / "seed-0", trainings / "seed-1", few)
+    assert "put a pattern in quotes" in err
+
+
+def test_models_of_other_labels_are_no_trainings_of_one(fails, trained, few, tmp_path):
+    texts, labels = toy_texts(40)
+    other = TextClassifier(embeddings="random", epochs=1, model__filters=4).fit(texts, labels).save(tmp_path / "other")
+    assert "different labels" in fails("evaluate", f"{trained},{other}", few)

@@ -65,7 +65,8 @@ def test_metrics_as_json_have_every_field(vmask):
     listed = vmask("ls", "metrics", "--json").json
     assert sorted(listed) == sorted(METRICS.names())
     for facts in listed.values():
-        assert set(facts) == {"summary", "family", "low", "high", "better", "definition", "citation", "limits"}
+        fields = {"summary", "family", "low", "high", "better", "definition", "citation", "limits", "options"}
+        assert set(facts) == fields
         assert facts["low"] < facts["high"]
     assert (listed["accuracy"]["low"], listed["accuracy"]["high"], listed["accuracy"]["better"]) == (0, 1, "higher")
 
@@ -76,3 +77,13 @@ def test_metrics_are_among_all_kinds(vmask):
     names = [line.split()[0] for line in lines[start : start + len(METRICS.names())]]
     assert names == list(METRICS.names())
     assert vmask("ls", "--json").json["metrics"]["accuracy"] == Facts.read("accuracy").summary
+
+
+def test_one_metric_alone_with_its_options(vmask, fails):
+    done = vmask("ls", "metrics", "naopc")
+    assert done.lines[0].startswith("naopc  ")
+    assert "options: beam=5, exact_up_to=8" in done.out
+    assert "aopc  Mean" not in done.out
+    assert vmask("ls", "metrics", "naopc", "--json").json["naopc"]["options"]["beam"] == 5
+    assert "Did you mean 'naopc'" in fails("ls", "metrics", "naop")
+    assert "NAME is for `vmask ls metrics`" in fails("ls", "masks", "vmask")

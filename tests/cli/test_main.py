@@ -50,7 +50,7 @@ def test_the_help_of_train_lists_every_option_and_those_of_a_method_when_asked(v
         (["trian", "a.csv"], "Unknown command 'trian'. Did you mean 'train'?"),
         ([], "arguments are required: COMMAND"),
         (["train"], "arguments are required: DATA"),
-        (["ls", "masks", "more"], "Unknown argument 'more'"),
+        (["ls", "masks", "--more"], "Unknown argument '--more'"),
         (["ls", "--jsn"], "Unknown argument '--jsn'. Did you mean '--json'?"),
         (["data"], "arguments are required"),
     ],

@@ -181,6 +181,9 @@ def test_it_says_what_it_found_in_a_table_and_in_words():
         console.print(comparison_table(found))
     assert "+1.000" in shown.get()
     assert "< 0.001" in shown.get()
+    assert repr(found) == "Comparison(A, B: 2 rows)"
+    assert "+1.000" in str(found)
+    assert "other seeds may say otherwise" in str(found)
     lines = comparison_words(found)
     assert "B is better: accuracy" in lines
     assert f"{NOTHING}: aopc (occlusion, remove)" in lines

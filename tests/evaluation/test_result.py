@@ -101,6 +101,29 @@ def test_a_score_is_found_by_its_name(found):
         found.score("aopc", by="shapley")
 
 
+def test_values_of_what_was_not_measured_are_said(found):
+    with pytest.raises(UnknownName, match="aopc, lime"):
+        found.values(("aopc", "lime", "unk", ""))
+
+
+def test_it_shows_itself_in_short_and_as_tables(found):
+    assert repr(found).startswith(f"Evaluation({len(TEXTS)} texts, {len(TEXTS)} explained: accuracy")
+    assert "naopc ↑" in str(found)
+    assert str(found).splitlines()[0].startswith("accuracy ↑ 1.000")
+
+
+def test_nothing_cannot_be_put_together():
+    with pytest.raises(ConfigError, match="nothing to put together"):
+        Evaluation.together([])
+
+
+def test_an_f1_without_a_mistake_has_no_interval(found):
+    score = found.score("macro_f1")
+    assert score.value == 1
+    assert np.isnan(score.low)
+    assert "no interval" in score.how
+
+
 def test_an_example_without_a_value_does_not_count(found):
     one = found.score("aopc", by="occlusion", hide="remove")
     assert one.n == len(TEXTS) - 1

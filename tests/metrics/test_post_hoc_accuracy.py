@@ -269,7 +269,10 @@ def test_a_model_without_a_ranking_needs_one_of_another(build):
     plain = BlackBox(lambda texts: [[len(text) % 2, 1 - len(text) % 2] for text in texts])
     for predictor in (plain, word_predictor(build, "cnn", "base")):
         subject = subject_of(predictor, ["w1 w2 w3", "w4"], hides=("remove", "unk"))
-        assert metric.unfit(subject) == "the model gives words no importance; a ranking of another model can be given"
+        assert (
+            metric.unfit(subject)
+            == "the model gives words no importance; that of another can be given (ranking, --ranking DIR)"
+        )
         lent = dataclasses.replace(subject, ranking={"w3": 1.0})
         assert found(lent, 3)["ranking", "unk"].shape == (3, 2)
 

@@ -93,8 +93,9 @@ def _of_evaluations(args: argparse.Namespace) -> Comparison:
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.result import SCORES, Evaluation
 
-    for folder in (args.a, args.b):
-        if not (Path(folder) / SCORES).is_file():
+    sides = [model_folders(named) for named in (args.a, args.b)]
+    for folder in (*sides[0], *sides[1]):
+        if not (folder / SCORES).is_file():
             raise ConfigError(
                 f"{folder} has no {SCORES}, so it is no evaluation. To compare models, name the data too: "
                 "vmask compare DIR_A DIR_B DATA"
@@ -103,4 +104,5 @@ def _of_evaluations(args: argparse.Namespace) -> Comparison:
     if extra := [*given(args, EvaluateConfig), *nested_options(args), *of_data]:
         flag = extra[0].replace("__", ".").replace("_", "-")
         raise ConfigError(f"--{flag} is for models, and these are evaluations, measured already. Leave it out.")
-    return compare_evaluations(Evaluation.load(args.a), Evaluation.load(args.b), all_parts=args.all_parts)
+    a, b = (Evaluation.together([Evaluation.load(folder) for folder in side]) for side in sides)
+    return compare_evaluations(a, b, all_parts=args.all_parts)

@@ -94,14 +94,12 @@ def as_json(found: Evaluation, name: str) -> dict[str, Any]:
     """What was found, with the scores of predictions on top; ids are in the files of --out."""
     short = {key: value for key, value in found.to_dict().items() if key not in ("ids", "sample")}
     totals = {one.metric: one.value for one in found.scores if not one.by}
-    return {**totals, "n": len(found.ids), "data": name, **short}
+    return {**totals, "n": len(found.ids), "explained": len(found.sample), "data": name, **short}
 
 
 def show(found: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line about predictions, then tables."""
-    from rich.console import Console
-
-    from vmask.cli.show import print_rich, say_result
+    from vmask.cli.show import line_width, print_rich, say_result
     from vmask.report.scores import confusion_table, score_tables, with_interval
 
     totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
@@ -111,16 +109,16 @@ def show(found: Evaluation, name: str, all_parts: bool) -> None:
     say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{explained}{many}  ({name})".strip())
     if totals and (confusion := confusion_table(found)) is not None:
         print_rich(confusion)
-    for table in score_tables(found, all_parts, Console().width):
+    for table in score_tables(found, all_parts, line_width()):
         print_rich("")
         print_rich(table)
     if found.words:
         print_rich("")
     first = " of the first model" if many else ""
     for method, words in found.words.items():
-        for label, top in {"": words.get("mean", ()), **words.get("by_class", {})}.items():
+        for label, top in {"seen 3 times or more": words.get("mean", ()), **words.get("by_class", {})}.items():
             if top:
-                of = f" for {label}" if label else ""
+                of = f", of those {label} in these texts" if "mean" in words else f" for {label}"
                 print_rich(f"top words by {method}{of}{first}: {', '.join(word for word, _ in top)}")
 
 
@@ -158,6 +156,8 @@ def measuring(args: argparse.Namespace) -> dict[str, Any]:
         words = load_models([Path(args.ranking)], args.device)[0].word_importance()
         asked["ranking"] = {word.word.lower(): word.score for word in words}
     asked["labelled"] = not args.unlabelled
+    if args.unlabelled and config.metrics == EvaluateConfig.metrics:
+        raise ConfigError("Without labels predictions cannot be measured. Name others in --metrics, such as naopc.")
     asked["progress"] = not args.quiet and sys.stderr.isatty()
     return asked
 
@@ -221,7 +221,8 @@ def load_data(args: argparse.Namespace, classifier: TextClassifier) -> Data:
     if Path(args.data).is_file():
         if args.split:
             raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
-        split = load_table(args.data, text=args.text or about.get("text"), label=args.label or about.get("label"))
+        label = None if args.unlabelled else args.label or about.get("label")
+        split = load_table(args.data, args.text or about.get("text"), label, require_labels=not args.unlabelled)
         if Path(args.data).name == about.get("dataset"):
             seen = f"The model was trained on a file called {about['dataset']}: these rows may not be new to it."
             split = dataclasses.replace(split, notes=(*split.notes, seen))
@@ -231,7 +232,8 @@ def load_data(args: argparse.Namespace, classifier: TextClassifier) -> Data:
         args.data,
         data_dir=args.data_dir,
         text=args.text or known.get("text"),
-        label=args.label or known.get("label"),
+        label=None if args.unlabelled else args.label or known.get("label"),
+        require_labels=not args.unlabelled,
     )
     wanted = args.split or "test"
     if wanted not in dataset.splits:
@@ -245,7 +247,7 @@ def _planted(args: argparse.Namespace) -> int:
     from vmask.config import make
     from vmask.data.datasets import Dataset
     from vmask.evaluation.measure import evaluate
-    from vmask.planted import PlantOptions, relies, train_planted
+    from vmask.planted import PlantOptions, planted_words, relies, train_planted
     from vmask.training.progress import TrainingBar
 
     if args.split:
@@ -269,7 +271,8 @@ def _planted(args: argparse.Namespace) -> int:
     reliance = relies(fresh.predictor_, test)
     name = f"{data.name}, words planted"
     found = evaluate(fresh, test, **asked, name=name, planted=True)
-    found = dataclasses.replace(found, facts={**found.facts, "reliance": dataclasses.asdict(reliance)})
+    about = {"reliance": dataclasses.asdict(reliance), "planted": planted_words(test)}
+    found = dataclasses.replace(found, facts={**found.facts, **about})
     for note in found.notes:
         say(args, note)
     if args.out:
@@ -278,6 +281,8 @@ def _planted(args: argparse.Namespace) -> int:
         value = as_json(found, name)
         print_json({**value, "reliance": value["facts"]["reliance"]})
         return 0
+    words = ", ".join(f"{word} ({label})" for label, word in planted_words(test).items())
+    say_result(f"planted: {words}")
     swapped = f", and changes its mind in {reliance.flips:.1%} when that is swapped for another class's"
     say_result(
         f"the model gives {reliance.follows:.1%} of the texts the class of their planted word"

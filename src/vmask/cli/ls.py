@@ -9,6 +9,7 @@ from textwrap import fill
 from typing import Any
 
 from vmask.cli.options import add_json, one_of
+from vmask.errors import ConfigError
 
 KINDS = ("masks", "models", "explainers", "metrics", "datasets")
 WIDTH = 110
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     """Declare the arguments."""
     kinds = one_of((*KINDS, *ALSO))
     parser.add_argument("kind", nargs="?", type=kinds, metavar="KIND", help=f"{', '.join(KINDS)} [all]")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one of the metrics alone")
     add_json(parser)
 
 
@@ -30,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
     asked = ALSO.get(args.kind, args.kind)
     if asked == "metrics":
         return _metrics(args)
+    if args.name is not None:
+        raise ConfigError("NAME is for `vmask ls metrics`. Leave it out.")
     listed = {kind: _listed(kind) for kind in KINDS if asked in (None, kind)}
     if args.json:
         print_json(listed[asked] if asked else listed)
@@ -60,18 +64,25 @@ def _listed(kind: str) -> dict[str, str]:
 def _metrics(args: argparse.Namespace) -> int:
     """Print what each metric is, with its range, direction, definition, citation and limits."""
     from vmask.cli.show import print_json, say_result
+    from vmask.config import to_dict
     from vmask.metrics import METRICS
     from vmask.metrics.contract import FAMILIES, Facts
 
     facts = {name: Facts.read(name) for name in METRICS.names()}
+    if args.name is not None:
+        METRICS.get(args.name)
+        facts = {args.name: facts[args.name]}
     facts = dict(sorted(facts.items(), key=lambda item: FAMILIES.index(item[1].family)))
     if args.json:
-        print_json({name: dataclasses.asdict(one) for name, one in facts.items()})
+        options = {name: to_dict(METRICS.get(name).Options()) for name in facts}
+        print_json({name: {**dataclasses.asdict(one), "options": options[name]} for name, one in facts.items()})
         return 0
     for name, one in facts.items():
         better = "no direction" if one.better == "neither" else f"{one.better} is better"
         say_result(fill(f"{name}  {one.summary}", WIDTH, subsequent_indent="      "))
         about = f"range: {one.low:g} to {one.high:g}, {better}; {one.family}"
+        own = to_dict(METRICS.get(name).Options())
+        about = f"{about}; options: {', '.join(f'{key}={value}' for key, value in own.items()) or 'none'}"
         for line in (about, *(f"{field}: {getattr(one, field)}" for field in ("definition", "citation", "limits"))):
             say_result(fill(line, WIDTH, initial_indent="    ", subsequent_indent="      "))
     return 0

@@ -107,6 +107,8 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
                 f"{part} '{of}' has no option '{name}'.{near} See `vmask {args.command} --{part} {of} --help`."
             )
         near = did_you_mean(name, parser.options())
+        if args.command in ("evaluate", "compare") and Path(unknown[0]).exists():
+            near = " Several models are one argument: put a pattern in quotes, or commas between."
         raise ConfigError(f"Unknown argument '{unknown[0]}'.{near} See `vmask {args.command} --help`.")
     return args
 

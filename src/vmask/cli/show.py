@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shutil
 import sys
 from typing import Any
 
 from vmask.cli.main import is_main_process
+
+PIPED_WIDTH = 160
 
 
 def say(args: argparse.Namespace, message: str) -> None:
@@ -26,6 +30,12 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False), flush=True)  # noqa: T201
 
 
+def line_width() -> int:
+    """Characters in a line: of the terminal, or of the variable COLUMNS; enough for most tables in a pipe or file."""
+    piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
+    return PIPED_WIDTH if piped else shutil.get_terminal_size().columns
+
+
 def print_rich(thing: Any) -> None:
     """A table or a coloured text; plain where the output is no terminal. Brackets and colons in texts mean nothing."""
     from rich.console import Console
@@ -35,5 +45,5 @@ def print_rich(thing: Any) -> None:
         def on_broken_pipe(self) -> None:  # rich would leave with code 1; `main` knows better
             raise BrokenPipeError
 
-    console = Quietly(markup=False, emoji=False, highlight=False)
+    console = Quietly(markup=False, emoji=False, highlight=False, width=line_width())
     console.print(thing, soft_wrap=not isinstance(thing, Table))  # a text or a path in a pipe stays on its line

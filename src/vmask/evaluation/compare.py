@@ -60,7 +60,7 @@ class Compared:
     verdict: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two models on the same texts.
 
@@ -78,17 +78,29 @@ class Comparison:
     rows: tuple[Compared, ...]
     notes: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"Comparison({self.names[0]}, {self.names[1]}: {len(self.rows)} rows)"
+
+    def __str__(self) -> str:
+        """The comparison as a table, in words, and how it was made."""
+        from vmask.report.scores import comparison_text
+
+        return comparison_text(self)
+
     def how(self) -> str:
         """How intervals and p-values were made, in words."""
         tested = [row.compares for row in self.rows if row.p_holm == row.p_holm]
         if len(self.a.found) > 1:
             made = f"Means of {len(self.a.found)} and {len(self.b.found)} trainings are compared (Welch's t)."
         else:
-            made = "The same texts are paired: intervals by bootstrap, p-values by permutation."
+            made = (
+                "The same texts are paired: intervals by bootstrap, p-values by permutation. There is one training of "
+                "each: other seeds may say otherwise."
+            )
         yes, no = tested.count(True), tested.count(False)
         both = f"{yes} test{'s' * (yes != 1)} of metrics that compare models and, apart, {no} of those that do not"
         counts = both if yes and no else f"{len(tested)} test{'s' * (len(tested) != 1)}"
-        return f"{made} Intervals are of 95%; p-values are corrected for {counts} (Holm)."
+        return f"{made} Intervals are of 95%, each for itself; p-values are corrected for {counts} (Holm)."
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the evaluations, as JSON values; a number that is none becomes null."""

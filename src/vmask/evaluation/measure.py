@@ -85,6 +85,8 @@ def evaluate(
     predictors = [as_predictor(one, labels) for one in models]
     if batch_size is not None:
         predictors = [one.batched(batch_size) for one in predictors]
+    if any(list(one.labels) != list(predictors[0].labels) for one in predictors):
+        raise ConfigError("These models have different labels, so they are no trainings of one. Evaluate them apart.")
     hides = ways_of_hiding(predictors[0], hide)
     texts = texts_of(data, split)
     if not labelled:
@@ -123,7 +125,7 @@ def evaluate(
         sample=sample.tolist(),
         labels=list(predictors[0].labels),
         confusion=[] if subjects[0].labels is None else [confusion(one) for one in subjects],
-        words=results[0][1],
+        words={name: words for name, words in results[0][1].items() if name in run.used},
         facts=facts,
         notes=tuple(notes),
     )

@@ -64,7 +64,7 @@ class Score:
     headline: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What was measured of a model, or of several trainings of it.
 
@@ -91,6 +91,16 @@ class Evaluation:
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        models = f"{len(self.found)} models, " if len(self.found) > 1 else ""
+        return f"Evaluation({models}{len(self.ids):,} texts, {len(self.sample):,} explained: {', '.join(self.metrics)})"
+
+    def __str__(self) -> str:
+        """The scores as tables."""
+        from vmask.report.scores import evaluation_text
+
+        return evaluation_text(self)
+
     @classmethod
     def together(cls, evaluations: Sequence[Evaluation]) -> Evaluation:
         """Several trainings of a model that were evaluated one by one, as one evaluation.
@@ -98,6 +108,8 @@ class Evaluation:
         Raises:
             ConfigError: where they were not measured on the same texts by the same metrics.
         """
+        if not evaluations:
+            raise ConfigError("There is nothing to put together. Give at least one evaluation.")
         first = evaluations[0]
         for other in evaluations[1:]:
             if (reason := other.unlike(first)) or dict(other.metrics) != dict(first.metrics):
@@ -150,7 +162,13 @@ class Evaluation:
         raise UnknownName("score", asked, {", ".join(filter(None, key)) for key in self.measured()})
 
     def values(self, key: Key) -> list[NDArray[np.float64]]:
-        """For each model that has them the values (N,) or records (N, ...) of the examples."""
+        """For each model that has them the values (N,) or records (N, ...) of the examples.
+
+        Raises:
+            UnknownName: where there are none of this metric, by, hide and part.
+        """
+        if key not in self.found[0]:
+            raise UnknownName("series", ", ".join(key), (", ".join(one) for one in self.measured()))
         return [one[key].values for one in self.found if key in one]
 
     def metric(self, name: str) -> Metric:
@@ -275,7 +293,12 @@ def _score_of(saved: Mapping[str, Any]) -> Score:
 
 def estimated(metric: Metric, values: NDArray[np.float64]) -> Estimate:
     """The number of a metric with its interval over examples."""
-    return mean_interval(values) if metric.averaged else statistic_interval(values, metric.statistic)
+    if metric.averaged:
+        return mean_interval(values)
+    found = statistic_interval(values, metric.statistic)
+    if found.low == found.high:  # as the F1 of a model without a mistake: that is no certainty
+        return dataclasses.replace(found, low=np.nan, high=np.nan, how="no interval: every resample gives the same")
+    return found
 
 
 def _rounded(values: NDArray[np.float64]) -> Any:

@@ -68,7 +68,7 @@ class PostHocAccuracy(ModelMetric):
         """It needs a ranking; the floors alone would say nothing of the model."""
         if subject.ranks or subject.ranking is not None:
             return ""
-        return "the model gives words no importance; a ranking of another model can be given"
+        return "the model gives words no importance; that of another can be given (ranking, --ranking DIR)"
 
     def measure(self, subject: Subject) -> Iterator[Series]:
         """For every ranking, way of hiding and k a value a text of the sample."""

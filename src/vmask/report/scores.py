@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
 MANY_CLASSES = 12
 """Classes above which a confusion matrix is no longer for reading."""
+WIDTH = 120
 GAP = 2
 """Spaces between columns."""
 
@@ -107,6 +108,28 @@ def _table(first: list[list[Cell]], rest: list[list[Cell]], between: str) -> Tab
 
 def _text(cell: Cell, between: str) -> str:
     return between.join(filter(None, cell))
+
+
+def evaluation_text(evaluation: Evaluation, width: int = WIDTH) -> str:
+    """An evaluation as plain text: scores of predictions a line each, then tables."""
+    lines = [f"{_named(one)} {with_interval(one)}" for one in evaluation.scores if not one.by]
+    tables = (_plain(table, width) for table in score_tables(evaluation, width=width))
+    return "\n\n".join(filter(None, ["\n".join(lines), *tables]))
+
+
+def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
+    """A comparison as plain text."""
+    words = "\n".join(comparison_words(comparison))
+    return "\n\n".join([_plain(comparison_table(comparison), width), words, comparison.how()])
+
+
+def _plain(table: Table, width: int) -> str:
+    from rich.console import Console
+
+    console = Console(width=width, no_color=True, highlight=False)
+    with console.capture() as caught:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in caught.get().splitlines())
 
 
 def confusion_table(evaluation: Evaluation) -> Table | None:
