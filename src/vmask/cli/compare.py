@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from vmask.cli.evaluate import (
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure both, compare, print."""
-    from vmask.cli.show import print_json, print_rich, say, say_result
+    from vmask.cli.show import line_width, print_json, print_rich, say, say_result
     from vmask.evaluation.result import SCORES
     from vmask.files import to_json, write_text
     from vmask.report.scores import comparison_table, comparison_words
@@ -57,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     print_rich("")
     for line in comparison_words(found):
         print_rich(line)
-    print_rich(f"A is {args.a}, B is {args.b}. {found.how()}")
+    print_rich(f"A is {args.a}, B is {args.b}.")
+    print_rich(fill(found.how(), min(line_width(), 110)))
     if args.out:
         say_result(f"saved to {args.out}")
     return 0
