@@ -124,6 +124,14 @@ def test_an_f1_without_a_mistake_has_no_interval(found):
     assert "no interval" in score.how
 
 
+def test_trainings_that_do_not_differ_have_no_interval():
+    model = LinearWords({"good": 0.1, "bad": -0.1})
+    score = evaluate([model, model, model], (TEXTS, LABELS), "aopc", {"occlusion": {}}).score("aopc", "occlusion")
+    assert np.isnan(score.low)
+    assert score.how == "no interval: every training gives the same"
+    assert score.wide_low < score.value < score.wide_high
+
+
 def test_an_example_without_a_value_does_not_count(found):
     one = found.score("aopc", by="occlusion", hide="remove")
     assert one.n == len(TEXTS) - 1

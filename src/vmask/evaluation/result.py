@@ -183,9 +183,10 @@ class Evaluation:
         wide = (np.nan, np.nan)
         if len(values) > 1:
             estimate = seeds_interval([metric.statistic(one) for one in in_common(metric, values)])
+            estimate = _without_false_certainty(estimate, "every training")
             if metric.averaged:
                 both = seeds_and_examples_interval(np.stack(values))
-                wide = (min(both.low, estimate.low), max(both.high, estimate.high))
+                wide = (float(np.fmin(both.low, estimate.low)), float(np.fmax(both.high, estimate.high)))
         else:
             estimate = estimated(metric, values[0])
         shown = part == metric.shown or not any(k[:3] == key[:3] and k[3] == metric.shown for k in self.found[0])
@@ -295,10 +296,14 @@ def estimated(metric: Metric, values: NDArray[np.float64]) -> Estimate:
     """The number of a metric with its interval over examples."""
     if metric.averaged:
         return mean_interval(values)
-    found = statistic_interval(values, metric.statistic)
-    if found.low == found.high:  # as the F1 of a model without a mistake: that is no certainty
-        return dataclasses.replace(found, low=np.nan, high=np.nan, how="no interval: every resample gives the same")
-    return found
+    return _without_false_certainty(statistic_interval(values, metric.statistic), "every resample")
+
+
+def _without_false_certainty(estimate: Estimate, what: str) -> Estimate:
+    """Without an interval where nothing varied, as the F1 of a model without a mistake: that is no certainty."""
+    if estimate.low == estimate.high:
+        return dataclasses.replace(estimate, low=np.nan, high=np.nan, how=f"no interval: {what} gives the same")
+    return estimate
 
 
 def _rounded(values: NDArray[np.float64]) -> Any:
