@@ -166,8 +166,7 @@ def seeds_and_examples_interval(values: NDArray[Any], confidence: float = CONFID
     Every seed has a value of every example: `values[s, e] = mu + S_s + E_e + R_se`, a two-way layout with both factors
     random. The variance of the grand mean is `(MS_S + MS_E - MS_R) / (S N)` from the mean squares of seeds, examples
     and residuals, which is unbiased; where it comes out below `max(MS_S, MS_E) / (S N)`, that is taken. The interval
-    is t with the degrees of freedom of Satterthwaite (1946). It is too wide where almost all is residual: 98% of 95%
-    intervals hold the truth then.
+    is t with the degrees of freedom of Satterthwaite (1946). It is too wide where almost all is residual.
 
     `values` (S, N) are finite; examples that are NaN for any seed do not count, `n` counts the others. One seed or one
     example has no interval.

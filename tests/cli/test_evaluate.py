@@ -248,7 +248,8 @@ def test_every_part_is_shown_where_asked(vmask, trained, few):
         (["--planted.tokens", "2"], "an option of --planted, which is not asked for. Add --planted, or"),
         (["--planted", "--planted.tokens", "0"], "tokens is 0; it must be at least 1."),
         (["--planted", "--planted.share", "2"], "share is 2.0; it must be at most 1."),
-        (["--planted", "--split", "dev"], "--planted measures on the test split. Leave --split out."),
+        (["--planted", "--split", "dev"], "--planted trains and measures on its own splits. Leave --split"),
+        (["--planted", "--unlabelled"], "and --unlabelled out."),
     ],
 )
 def test_a_wrong_option_is_said_before_the_model_is_loaded(fails, words, message):
@@ -543,12 +544,11 @@ def test_planted_words_are_looked_for_in_a_model_trained_anew(vmask, trained, fo
     quiet = vmask(*words, "--json", "--quiet")
     assert quiet.err == ""
     result = read_json(quiet.out)
-    assert result["reliance"] == result["facts"]["reliance"]
-    assert f"gives {result['reliance']['follows']:.1%} of" in done.lines[1]
-    assert f"in {result['reliance']['flips']:.1%} when" in done.lines[1]
+    assert f"gives {result['facts']['reliance']['follows']:.1%} of" in done.lines[1]
+    assert f"in {result['facts']['reliance']['flips']:.1%} when" in done.lines[1]
     assert done.lines[0] == "planted: " + ", ".join(f"{word} ({k})" for k, word in result["facts"]["planted"].items())
-    assert result["reliance"]["n"] == 30
-    assert result["reliance"]["follows"] == result["accuracy"]
+    assert result["facts"]["reliance"]["n"] == 30
+    assert result["facts"]["reliance"]["follows"] == result["accuracy"]
     assert measured(result) == {"accuracy", "shortcut_precision"}
     values = {score["by"]: score["value"] for score in result["scores"] if score["headline"] and score["by"]}
     assert row.split()[2::3] == [f"{values[name]:.3f}" for name in ("lime", "mask", "random")]
@@ -579,7 +579,7 @@ def test_one_planted_text_has_no_other_class_to_swap_to(vmask, trained, folder):
     test = folder / "test.csv"
     test.write_text("".join(test.read_text(encoding="utf-8").splitlines(keepends=True)[:2]), encoding="utf-8")
     words = ["evaluate", trained, folder, "--planted", "--explainers", "random"]
-    assert read_json(vmask(*words, "--json").out)["reliance"]["flips"] is None
+    assert read_json(vmask(*words, "--json").out)["facts"]["reliance"]["flips"] is None
     assert vmask(*words).lines[1].endswith("of the texts the class of their planted word")
 
 

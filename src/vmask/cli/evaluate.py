@@ -61,7 +61,7 @@ def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, write."""
-    from vmask.cli.show import print_json, say, say_result
+    from vmask.cli.show import say
     from vmask.evaluation.measure import evaluate
     from vmask.evaluation.result import SCORES
 
@@ -77,14 +77,23 @@ def run(args: argparse.Namespace) -> int:
     for note in data.notes:
         say(args, note)
     found = evaluate(classifiers, data.texts, **asked, **data.options, keep=keeper(args, folders))
-    for note in found.notes[len(data.notes) :]:
+    return _finish(args, found, data.name, said=len(data.notes))
+
+
+def _finish(args: argparse.Namespace, found: Evaluation, name: str, first: Sequence[str] = (), said: int = 0) -> int:
+    """Write and print what was found, after the lines `first`; so many of its notes were said already."""
+    from vmask.cli.show import print_json, say, say_result
+
+    for note in found.notes[said:]:
         say(args, note)
     if args.out:
         found.save(args.out, args.overwrite)
     if args.json:
-        print_json(as_json(found, data.name))
+        print_json(as_json(found, name))
         return 0
-    show(found, data.name, args.all_parts)
+    for line in first:
+        say_result(line)
+    show(found, name, args.all_parts)
     if args.out:
         say_result(f"saved to {args.out}")
     return 0
@@ -243,15 +252,15 @@ def load_data(args: argparse.Namespace, classifier: TextClassifier) -> Data:
 
 def _planted(args: argparse.Namespace) -> int:
     """Train the model anew on texts with planted words, and see whose explanations find them."""
-    from vmask.cli.show import print_json, say, say_result
+    from vmask.cli.show import say
     from vmask.config import make
     from vmask.data.datasets import Dataset
     from vmask.evaluation.measure import evaluate
     from vmask.planted import PlantOptions, planted_words, relies, train_planted
     from vmask.training.progress import TrainingBar
 
-    if args.split:
-        raise ConfigError("--planted measures on the test split. Leave --split out.")
+    if args.split or args.unlabelled:
+        raise ConfigError("--planted trains and measures on its own splits. Leave --split and --unlabelled out.")
     if "metrics" not in args:
         args.metrics = "accuracy,shortcut_precision"
     asked = measuring(args)
@@ -271,24 +280,12 @@ def _planted(args: argparse.Namespace) -> int:
     reliance = relies(fresh.predictor_, test)
     name = f"{data.name}, words planted"
     found = evaluate(fresh, test, **asked, name=name, planted=True)
-    about = {"reliance": dataclasses.asdict(reliance), "planted": planted_words(test)}
-    found = dataclasses.replace(found, facts={**found.facts, **about})
-    for note in found.notes:
-        say(args, note)
-    if args.out:
-        found.save(args.out, args.overwrite)
-    if args.json:
-        value = as_json(found, name)
-        print_json({**value, "reliance": value["facts"]["reliance"]})
-        return 0
-    words = ", ".join(f"{word} ({label})" for label, word in planted_words(test).items())
-    say_result(f"planted: {words}")
+    words = planted_words(test)
+    about = {"reliance": dataclasses.asdict(reliance), "planted": words}
     swapped = f", and changes its mind in {reliance.flips:.1%} when that is swapped for another class's"
-    say_result(
+    lines = [
+        f"planted: {', '.join(f'{word} ({label})' for label, word in words.items())}",
         f"the model gives {reliance.follows:.1%} of the texts the class of their planted word"
-        f"{swapped if reliance.flips == reliance.flips else ''}"
-    )
-    show(found, name, args.all_parts)
-    if args.out:
-        say_result(f"saved to {args.out}")
-    return 0
+        f"{swapped if reliance.flips == reliance.flips else ''}",
+    ]
+    return _finish(args, dataclasses.replace(found, facts={**found.facts, **about}), name, lines)
