@@ -19,6 +19,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -101,6 +102,30 @@ def read_vectors(spec: str, needed: Collection[str], extra: int = 0) -> Vectors:
         FileMissing: where there is no such file or download.
         DataError: for a damaged file, or numbers that are NaN, infinite or beyond float16.
     """
+    if _remembered is None:
+        return _read_vectors(spec, needed, extra)
+    key = (spec, extra, tuple(needed))
+    if key not in _remembered:
+        _remembered.clear()  # the last ones alone: they are large
+        _remembered[key] = _read_vectors(spec, needed, extra)
+    return _remembered[key]
+
+
+_remembered: dict[tuple[str, int, tuple[str, ...]], Vectors] | None = None
+
+
+@contextmanager
+def remembering_vectors() -> Iterator[None]:
+    """Keep the vectors that were read last, for programs that train on the same texts again and again."""
+    global _remembered
+    before, _remembered = _remembered, {}
+    try:
+        yield
+    finally:
+        _remembered = before
+
+
+def _read_vectors(spec: str, needed: Collection[str], extra: int) -> Vectors:
     parts = _parts(spec)
     sources = tuple(_source(part) for part in parts)  # and an encoder that is not there is told at once
     paths = [_locate(part) for part in parts if not part.startswith(DISTIL)]

@@ -19,7 +19,20 @@ from vmask import __version__
 from vmask.cli.options import add_talk
 from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean
 
-COMMANDS = ("train", "evaluate", "compare", "predict", "explain", "words", "export", "data", "ls", "demo")
+COMMANDS = (
+    "train",
+    "evaluate",
+    "compare",
+    "predict",
+    "explain",
+    "words",
+    "export",
+    "grid",
+    "report",
+    "data",
+    "ls",
+    "demo",
+)
 USER_ERROR, OUR_ERROR, INTERRUPTED = 2, 1, 130
 
 
@@ -117,6 +130,8 @@ def _how_to_go_on(args: argparse.Namespace) -> str:
     """What takes up a command again that was cut off, where something does."""
     if args.command == "train":
         return "; the same command with --resume goes on"
+    if args.command == "grid":
+        return "; the same command goes on"
     if args.command == "explain" and args.out and Path(f"{args.out}.part").exists():
         return f"; the same command {'without --overwrite ' * args.overwrite}goes on"
     if args.command in ("evaluate", "compare") and args.out and not getattr(args, "planted", False):

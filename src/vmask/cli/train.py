@@ -76,6 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import load_dataset
+    from vmask.experiments.training import describe_training, fit_dataset
     from vmask.training.progress import TrainingBar
 
     dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
@@ -89,20 +90,10 @@ def run(args: argparse.Namespace) -> int:
         say(args, line)
     options = {**dataset.defaults, **options}
     classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
-    train, dev = dataset.splits["train"], dataset.splits["dev"]
     quiet = args.quiet or not is_main_process()
-    others = [text for name, split in dataset.splits.items() if name != "train" for text in split.texts]
-    whole = dataset.card is not None and dataset.card.vocabulary_over == "all"
     started = time.perf_counter()
-    classifier.fit(
-        train.texts,
-        train.labels,
-        dev=(dev.texts, dev.labels),
-        vocabulary_texts=others if whole and classifier.plan().data.vocabulary == "paper" else None,
-        checkpoint=out / CHECKPOINT,
-        resume=args.resume,
-        progress=None if quiet else TrainingBar(classifier.plan().title),
-    )
+    bar = None if quiet else TrainingBar(classifier.plan().title)
+    fit_dataset(classifier, dataset, out / CHECKPOINT, args.resume, bar)
     if not is_main_process():
         return 0
     if known := classifier.data_["coverage"]:
@@ -113,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
             args,
             f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
         )
-    result = _finish(classifier, dataset, time.perf_counter() - started)
+    result = describe_training(classifier, dataset, time.perf_counter() - started)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
     if args.json:
@@ -149,29 +140,6 @@ def _worth_knowing(dataset: Any) -> Iterator[str]:
             f"{share:.0%} of the training texts are '{label}': accuracy will look high whatever is learnt. "
             "Consider --select macro_f1 --class-weight balanced."
         )
-
-
-def _finish(classifier: Any, dataset: Any, seconds: float) -> dict[str, Any]:
-    """Score the test split and note on the model where its data came from."""
-    test = dataset.splits.get("test")
-    result: dict[str, Any] = {
-        "dataset": dataset.name,
-        "dev_accuracy": classifier.history_[classifier.best_epoch_ - 1]["dev_accuracy"],
-        "best_epoch": classifier.best_epoch_,
-        "epochs": len(classifier.history_),
-        "seconds": round(seconds, 1),
-        "coverage": classifier.data_["coverage"],
-    }
-    if test is not None and len(test):
-        result |= {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
-    classifier.about_ = {
-        **result,
-        "text": dataset.text,
-        "label": dataset.label,
-        "dataset_fingerprint": dataset.fingerprint,
-        "notes": list(dataset.notes),
-    }
-    return result
 
 
 def _summarise(args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path) -> None:

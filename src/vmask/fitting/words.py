@@ -136,10 +136,10 @@ def _matrix(
         matrix = random.uniform(-UNKNOWN_WIDTH, UNKNOWN_WIDTH, (size, vectors.dim)).astype(np.float32)
         known = np.zeros(size, dtype=np.bool_)
         row_of = {word: row for row, word in enumerate(vectors.words) if vectors.known[row].any()}
-        for i, word in enumerate(tokenizer.words):
-            row = row_of.get(word) if i > UNK else None
-            if row is not None:
-                matrix[i], known[i] = vectors.matrix[row], True
+        found = [(i, row_of[word]) for i, word in enumerate(tokenizer.words) if i > UNK and word in row_of]
+        if found:
+            places, rows = np.array(found).T
+            matrix[places], known[places] = vectors.matrix[rows], True
     matrix[0] = 0.0
     return matrix.astype(np.float16).astype(np.float32), known
 

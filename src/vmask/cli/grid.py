@@ -1,0 +1,158 @@
+"""Run an experiment: train and measure every cell of a grid of datasets, models, methods and seeds; resumable."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vmask.cli.options import add_data_dir, add_json
+
+if TYPE_CHECKING:
+    from vmask.experiments.grid import Grid
+    from vmask.experiments.work import Task
+
+VECTORS = "VMASK_VECTORS"
+"""The variable that names the folder of word vectors, where the option does not."""
+SHOWN_ERRORS = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("file", metavar="FILE", help="the YAML file of an experiment")
+    parser.add_argument("--out", metavar="DIR", help="folder of the results [what the file says, else results]")
+    parser.add_argument("--models", metavar="DIR", help="folder of the trained models [in the cache]")
+    parser.add_argument("--vectors-dir", metavar="DIR", help=f"where files of word vectors are [{VECTORS}]")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that work side by side [1]")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each process [1]")
+    parser.add_argument("--only", default="", metavar="NAME=VALUE,…", help="some cells: dataset=trec,model=cnn")
+    parser.add_argument("--seeds", default="", metavar="0-4", help="some seeds")
+    parser.add_argument("--retry-failed", action="store_true", help="do again what failed before")
+    parser.add_argument("--stale", action="store_true", help="do again what other code made")
+    parser.add_argument("--dry-run", action="store_true", help="say what is done and what is to do, and how long")
+    add_data_dir(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Say what is to do, then do it. The exit code is 1 where a piece of work failed."""
+    from vmask.cli.show import print_json, say, say_result
+
+    grid = _grid(args)
+    states = {task: grid.state(task) for task in grid.tasks}
+    left = [task for task, state in states.items() if grid.wanted.to_do(state)]
+    seconds, unknown = grid.seconds_left(left, args.jobs)
+    summary: dict[str, Any] = {
+        "experiment": grid.experiment.name,
+        "results": str(grid.places.results),
+        "pieces": dict(Counter(states.values())),
+        "to_do": len(left),
+        "seconds_estimated": round(seconds),
+        "without_estimate": unknown,
+    }
+    if args.dry_run:
+        if args.json:
+            print_json(summary)
+            return 0
+        _show_state(grid, states, left)
+        say_result(_time_line(len(left), seconds, unknown, args.jobs))
+        return 0
+    say(args, _time_line(len(left), seconds, unknown, args.jobs))
+    errors: list[tuple[str, str]] = []
+    count = _work(grid, left, args, errors)
+    if args.json:
+        print_json({**summary, **count, "errors": [{"piece": piece, "error": error} for piece, error in errors]})
+    else:
+        say_result(
+            f"{count['done']} done, {count['failed']} failed, {count['skipped']} skipped, "
+            f"{len(states) - len(left)} were there already; results in {grid.places.results}"
+        )
+        for piece, error in errors[:SHOWN_ERRORS]:
+            say_result(f"failed: {piece}: {error}")
+        if count["failed"]:
+            say_result("Do these again with: --retry-failed")
+    return int(count["failed"] > 0)
+
+
+def _grid(args: argparse.Namespace) -> Grid:
+    from vmask.config import make
+    from vmask.data.assets import cache_dir
+    from vmask.errors import ConfigError
+    from vmask.experiments.grid import Grid, Wanted
+    from vmask.experiments.spec import Where, parse_seeds, parse_where, read_experiment
+    from vmask.experiments.work import Places
+
+    if args.jobs < 1 or args.threads < 1:
+        raise ConfigError("--jobs and --threads must be at least 1.")
+    experiment = read_experiment(args.file)
+    only = parse_where(args.only)
+    if args.seeds:
+        only = make(Where, {**vars(only), "seeds": parse_seeds(args.seeds)})
+    if not any(only.fits(cell) for cell in experiment.cells):
+        raise ConfigError(f"No cell of {args.file} fits {args.only or 'seeds ' + args.seeds}. Check the names.")
+    places = Places(
+        results=Path(args.out or experiment.out),
+        models=Path(args.models) if args.models else cache_dir() / "grid" / experiment.name,
+        data_dir=args.data_dir,
+        vectors_dir=args.vectors_dir or os.environ.get(VECTORS),
+        threads=args.threads,
+    )
+    return Grid(experiment, places, Wanted(args.retry_failed, args.stale), only)
+
+
+def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: list[tuple[str, str]]) -> Counter[str]:
+    from contextlib import nullcontext
+
+    from vmask.cli.show import say
+    from vmask.training.progress import advancing
+
+    shown = not args.quiet and sys.stderr.isatty()
+    with advancing(len(left), "pieces of the grid") if shown else nullcontext(lambda count: None) as advance:
+
+        def told(task: Task, error: str) -> None:
+            if error:
+                errors.append((task.title, error))
+            say(args, f"{task.title}: {error or 'done'}")
+            advance(1)
+
+        return grid.run(args.jobs, told)
+
+
+def _time_line(left: int, seconds: float, unknown: int, jobs: int) -> str:
+    if not left:
+        return "nothing to do"
+    known = f"about {_span(seconds)} with --jobs {jobs}, by what like ones took" if unknown < left else ""
+    rest = f"{unknown} have no like one yet to go by" if unknown else ""
+    return f"{left} pieces to do: {'; '.join(filter(None, (known, rest)))}"
+
+
+def _span(seconds: float) -> str:
+    minutes = seconds / 60
+    return f"{minutes / 60:.1f} hours" if minutes >= 90 else f"{max(minutes, 1):.0f} minutes"
+
+
+def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> None:
+    """A table of what is done, by dataset, model and kind of work."""
+    from rich.table import Table
+
+    from vmask.cli.show import print_rich
+    from vmask.experiments.cell import short_name
+
+    table = Table(box=None, pad_edge=False)
+    for head in ("dataset", "model", "work", "done", "older", "failed", "to do"):
+        table.add_column(head, justify="left" if head in ("dataset", "model", "work") else "right")
+    rows: dict[tuple[str, str, str], Counter[str]] = {}
+    for task, state in states.items():
+        of = task.combination
+        count = rows.setdefault((short_name(of.dataset), of.model, task.kind), Counter())
+        count[state] += 1
+        count["to do"] += grid.wanted.to_do(state)
+    for key, count in rows.items():
+        table.add_row(*key, *(str(count[name] or "") for name in ("done", "older", "failed", "to do")))
+    print_rich(table)
+    if any(state == "older" for state in states.values()) and not grid.wanted.stale:
+        print_rich("older: done by other code than this; --stale does them again")

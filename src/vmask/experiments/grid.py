@@ -1,0 +1,185 @@
+"""Run an experiment: what is to do, in which order, how long it may take; then do it, some pieces side by side."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from vmask.experiments.cell import Cell, Combination, identity, short_name
+from vmask.experiments.facts import code_digest
+from vmask.experiments.pool import Pool
+from vmask.experiments.spec import Experiment, Where
+from vmask.experiments.store import CELLS, SEARCH, State, Store
+from vmask.experiments.work import Places, Task, write_failure
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which pieces of work are done again.
+
+    Attributes:
+        failed: those that failed before.
+        stale: those that other code made.
+    """
+
+    failed: bool = False
+    stale: bool = False
+
+    def to_do(self, state: State) -> bool:
+        """Whether a piece that stands so is work."""
+        return (
+            state in ("missing", "changed") or (state == "failed" and self.failed) or (state == "older" and self.stale)
+        )
+
+
+@dataclass
+class Grid:
+    """An experiment and its results.
+
+    Attributes:
+        experiment: what is run.
+        places: where things are.
+        wanted: what is done again.
+        where: the cells that count; others are trained only where these need them.
+        tasks: all pieces of work, in their order.
+    """
+
+    experiment: Experiment
+    places: Places
+    wanted: Wanted = field(default_factory=Wanted)
+    where: Where = field(default_factory=Where)
+
+    def __post_init__(self) -> None:
+        self.store: Store = self.places.store
+        self.tasks = list(tasks_of(self.experiment, self.where))
+
+    def state(self, task: Task) -> State:
+        """How a piece of work stands."""
+        asked = task.asked(self.store, self.experiment.search)
+        if asked is None:
+            return "missing"
+        return self.store.state(task.path(self.store), identity(asked), code_digest())
+
+    def left(self) -> list[Task]:
+        """What is to do, in its order."""
+        return [task for task in self.tasks if self.wanted.to_do(self.state(task))]
+
+    def run(self, jobs: int, told: Callable[[Task, str], None]) -> Counter[str]:
+        """Do what is to do.
+
+        Args:
+            jobs: processes that work side by side.
+            told: is told of every piece that is done, with its error or nothing.
+
+        Returns:
+            How many were `done`, `failed` and, because what they need failed, `skipped`.
+        """
+        waiting, count = self.left(), Counter({"done": 0, "failed": 0, "skipped": 0})
+        open_ = set(waiting)  # not done yet: waiting or running
+        failed: set[Task] = {task for task in self.tasks if task not in open_ and self.state(task) == "failed"}
+        with Pool(self.experiment, self.places, min(jobs, max(len(waiting), 1))) as pool:
+            while waiting or pool.running:
+                for task in list(waiting):
+                    if not pool.free:
+                        break
+                    needs = needs_of(task, self.experiment)
+                    if any(one in failed for one in needs):
+                        waiting.remove(task)
+                        open_.discard(task)
+                        failed.add(task)
+                        count["skipped"] += 1
+                        told(task, "skipped, because what it needs failed")
+                    elif not any(one in open_ for one in needs):
+                        waiting.remove(task)
+                        pool.start(task)
+                if not pool.running:
+                    continue
+                for task, error, died in pool.finished():
+                    open_.discard(task)
+                    if died:
+                        self._write_death(task, error)
+                    if error:
+                        failed.add(task)
+                    count["failed" if error else "done"] += 1
+                    told(task, error)
+        return count
+
+    def _write_death(self, task: Task, error: str) -> None:
+        asked = task.asked(self.store, self.experiment.search) or {}
+        write_failure(self.store, task, {"identity": identity(asked), "asked": asked}, error)
+
+    def seconds_left(self, tasks: Iterable[Task], jobs: int) -> tuple[float, int]:
+        """Estimated seconds for some tasks, by what like ones took, and how many tasks have nothing to go by."""
+        took = _seconds_taken(self.store)
+        total, unknown = 0.0, 0
+        for task in tasks:
+            of = task.combination
+            dataset = short_name(of.dataset)
+            guesses = ((task.kind, dataset, of.model, of.mask), (task.kind, dataset, of.model), (task.kind, of.model))
+            known = next((took[guess] for guess in guesses if guess in took), None)
+            total, unknown = total + statistics.mean(known or [0.0]), unknown + (known is None)
+        return total / max(jobs, 1), unknown
+
+
+def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
+    """All pieces of work: dataset by dataset the searches, then the trainings, then the stages, low seeds first.
+
+    So the cells of an early block of the grid are complete before a later block begins.
+    """
+    chosen = [cell for cell in experiment.cells if where.fits(cell)]
+    stages = {cell: [(one, experiment.ranker_of(cell, one)) for one in experiment.stages_of(cell)] for cell in chosen}
+    needed = {*chosen, *(ranker for pairs in stages.values() for _, ranker in pairs if ranker is not None)}
+    for block in _blocks([cell for cell in experiment.cells if cell in needed]):
+        if experiment.search is not None:
+            for of in dict.fromkeys(cell.combination for cell in block):
+                if len(experiment.search.trials(of)) > 1:
+                    yield Task(of)
+        ordered = sorted(block, key=lambda cell: cell.seed)
+        yield from (Task(cell) for cell in ordered)
+        for name in dict.fromkeys(stage.name for stage in experiment.stages):
+            for cell in ordered:
+                yield from (Task(cell, stage, ranker) for stage, ranker in stages.get(cell, ()) if stage.name == name)
+
+
+def _blocks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    """Cells of one dataset that stand together in the grid."""
+    block: list[Cell] = []
+    for cell in cells:
+        if block and cell.combination.dataset != block[-1].combination.dataset:
+            yield block
+            block = []
+        block.append(cell)
+    if block:
+        yield block
+
+
+def needs_of(task: Task, experiment: Experiment) -> list[Task]:
+    """What must be done before a piece of work."""
+    if isinstance(task.of, Combination):
+        return []
+    if task.stage is None:
+        searched = experiment.search is not None and len(experiment.search.trials(task.of.combination)) > 1
+        return [Task(task.of.combination)] if searched else []
+    return [Task(task.of), *([] if task.ranker is None else [Task(task.ranker)])]
+
+
+def _seconds_taken(store: Store) -> dict[tuple[str, ...], list[float]]:
+    """The seconds of finished pieces of work, by kind, dataset, model and mask, and by less than that."""
+    took: dict[tuple[str, ...], list[float]] = {}
+
+    def note(seconds: float, kind: str, dataset: str, model: str, mask: str) -> None:
+        for key in ((kind, dataset, model, mask), (kind, dataset, model), (kind, model)):
+            took.setdefault(key, []).append(seconds)
+
+    for record in store.records(CELLS):
+        if record["status"] == "done":
+            of = record["cell"]
+            note(record["seconds"], record["stage"], of["dataset"], of["model"], of["mask"])
+    for record in store.records(SEARCH):
+        if record["status"] == "done":
+            of = record["combination"]
+            seconds = sum(trial["seconds"] for trial in record["trials"])
+            note(seconds, "search", of["dataset"], of["model"], of["mask"])
+    return took
