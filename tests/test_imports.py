@@ -31,7 +31,8 @@ ORDER = [
         "training",
     },
     {"plan", "fitting", "model_card", "stored", "persistence", "classifier"},
-    {"demo", "export", "planted"},
+    {"demo", "export", "planted", "experiments"},
+    {"reproduction"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

@@ -1,0 +1,139 @@
+"""The results of a grid, read from their files and ordered by what they are results of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vmask.errors import DataError
+from vmask.experiments.store import CELLS, DATA, SEARCH, TRAIN, Store
+from vmask.statistics import Difference, Estimate, mean_interval, seeds_difference, seeds_interval
+
+DATASETS = ("imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj")
+TITLES = {
+    **{"imdb": "IMDB", "sst1": "SST-1", "sst2": "SST-2", "yelp": "Yelp", "agnews": "AG News", "trec": "TREC"},
+    **{"subj": "Subj", "cnn": "CNN", "lstm": "LSTM", "bert": "BERT", "minilm": "MiniLM"},
+    **{"base": "base", "l2": "l2", "l2x": "L2X", "iba": "IBA", "vmask": "VMASK"},
+    **{"word_dropout": "word dropout", "random_mask": "random mask", "lime": "LIME", "shapley": "SampleShapley"},
+}
+MODELS = ("cnn", "lstm", "bert")
+METHODS = ("base", "l2", "l2x", "iba", "vmask")
+CONTROLS = ("word_dropout", "random_mask")
+OURS = {"bert": "minilm"}
+"""Which of our models stands for one of the paper's that is not at hand."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """A score of an evaluation."""
+
+    metric: str
+    by: str = ""
+    hide: str = ""
+    part: str = ""
+
+    def fits(self, score: Mapping[str, Any]) -> bool:
+        """Whether it is this one; empty fields of the key do not matter, but `part` is exact."""
+        return (
+            score["metric"] == self.metric
+            and self.by in ("", score["by"])
+            and self.hide in ("", score["hide"])
+            and self.part == score["part"]
+        )
+
+
+@dataclass(frozen=True)
+class Results:
+    """All finished results of a folder.
+
+    Attributes:
+        records: dataset, model, mask and stage -> seed -> the file.
+        searches: dataset, model and mask -> the file.
+        datasets: name -> the file.
+        failed: files of what failed.
+    """
+
+    records: Mapping[tuple[str, str, str, str], Mapping[int, Mapping[str, Any]]]
+    searches: Mapping[tuple[str, str, str], Mapping[str, Any]]
+    datasets: Mapping[str, Mapping[str, Any]]
+    failed: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Results:
+        """Read a folder that `vmask grid` wrote.
+
+        Raises:
+            DataError: where there are no results.
+        """
+        store = Store(Path(folder))
+        records: dict[tuple[str, str, str, str], dict[int, Mapping[str, Any]]] = {}
+        failed = []
+        for record in store.records(CELLS):
+            if record["status"] != "done":
+                failed.append(record)
+            elif not record["cell"]["variant"]:
+                of = record["cell"]
+                key = (of["dataset"], of["model"], of["mask"], record["stage"])
+                records.setdefault(key, {})[of["seed"]] = record
+        if not records and not failed:
+            raise DataError(f"{folder} holds no results. Make some with: vmask grid experiments/smoke.yaml")
+        searches = {
+            (one["combination"]["dataset"], one["combination"]["model"], one["combination"]["mask"]): one
+            for one in store.records(SEARCH)
+            if one["status"] == "done"
+        }
+        return cls(records, searches, {one["name"]: one for one in store.records(DATA)}, failed)
+
+    def stage(self, dataset: str, model: str, mask: str, stage: str = TRAIN) -> Mapping[int, Mapping[str, Any]]:
+        """The files of a stage by seed; those of the model that stands for one of the paper's."""
+        return self.records.get((dataset, OURS.get(model, model), mask, stage), {})
+
+    def trained(self, dataset: str, model: str, mask: str, what: str = "test_accuracy") -> dict[int, float]:
+        """A number of the training of every seed, such as `dev_accuracy` or `seconds_per_epoch`."""
+        found = self.stage(dataset, model, mask)
+        return {seed: float(one[what]) for seed, one in sorted(found.items()) if one.get(what) is not None}
+
+    def scored(self, dataset: str, model: str, mask: str, stage: str, key: Key) -> dict[int, float]:
+        """A score of every seed."""
+        found = {}
+        for seed, record in sorted(self.stage(dataset, model, mask, stage).items()):
+            for score in record["scores"]:
+                if key.fits(score) and score["value"] is not None:
+                    found[seed] = float(score["value"])
+                    break
+        return found
+
+    def accuracy(self, dataset: str, model: str, mask: str) -> Estimate | None:
+        """Test accuracy with its interval: over seeds, or over texts where there is one seed."""
+        by_seed = self.trained(dataset, model, mask)
+        if len(by_seed) != 1:
+            return over_seeds(by_seed)
+        (record,) = self.stage(dataset, model, mask).values()
+        truth = self.datasets[dataset]["test_labels"]
+        names = self.datasets[dataset]["labels"]
+        said = [record["test"]["labels"][one] for one in record["test"]["predicted"]]
+        return mean_interval(np.array([names[int(a)] == b for a, b in zip(truth, said, strict=True)], float))
+
+    def score(self, dataset: str, model: str, mask: str, stage: str, key: Key) -> Estimate | None:
+        """A score with its interval: over seeds, or over texts where there is one seed."""
+        by_seed = self.scored(dataset, model, mask, stage, key)
+        if len(by_seed) != 1:
+            return over_seeds(by_seed)
+        (record,) = self.stage(dataset, model, mask, stage).values()
+        one = next(score for score in record["scores"] if key.fits(score))
+        ends = (nan if one["low"] is None else one["low"], nan if one["high"] is None else one["high"])
+        return Estimate(one["value"], *ends, one["n"], "over texts")
+
+    def versus(self, a: Mapping[int, float], b: Mapping[int, float]) -> Difference:
+        """How much the second of two methods has more than the first, over their seeds (Welch)."""
+        return seeds_difference(list(a.values()), list(b.values()))
+
+
+def over_seeds(by_seed: Mapping[int, float]) -> Estimate | None:
+    """Mean over seeds with its t interval; None without any."""
+    return seeds_interval(list(by_seed.values())) if by_seed else None
