@@ -14,6 +14,7 @@ from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.data.words import count_words
 from vmask.evaluation.result import Evaluation
+from vmask.experiments.telling import telling_words
 from vmask.explanations_file import read_explanations
 from vmask.training.seeding import numpy_stream
 
@@ -62,15 +63,22 @@ def kept_values(found: Evaluation) -> list[dict[str, Any]]:
     return kept
 
 
-def importance(classifier: TextClassifier) -> dict[str, Any] | None:
-    """The words of a model that ranks them: at the top, most frequent, and a draw of all for the scatter plot."""
+def importance(classifier: TextClassifier, found: Evaluation) -> dict[str, Any] | None:
+    """The words of a model that ranks them: at the top, most frequent, and a draw of all for the scatter plot.
+
+    With them the importance of the words that LIME finds most important over all texts, where it was asked.
+    """
     if not classifier.predictor_.model.mask.ranks:
         return None
     words = classifier.word_importance()
     frequent = sorted(words, key=lambda word: (-word.count, word.word))
     drawn = numpy_stream(0, "scatter").permutation(len(words))[:SCATTERED]
+    scores = {word.word.lower(): float(word.score) for word in words}
+    by_lime = [str(row[0]).lower() for row in found.words.get("lime", {}).get("absolute", ())]
     return {
         "words": len(words),
+        "mean": short(sum(scores.values()) / max(len(scores), 1)),
+        "by_lime": [[word, short(scores[word])] for word in by_lime if word in scores],
         "top": [_row(word) for word in words[:TOP]],
         "top_seen_5": [_row(word) for word in words if word.count >= 5][:TOP],
         "frequent": [_row(word) for word in frequent[:TOP]],
@@ -105,8 +113,8 @@ def examples(folder: Path, wanted: int, long: int, dataset: Dataset) -> list[dic
 def described(dataset: Dataset, name: str) -> dict[str, Any]:
     """What reports say about a dataset: sizes, classes, lengths, vocabulary, and what the test labels are."""
     card, defaults = dataset.card, dataset.defaults
-    train = dataset.splits["train"]
-    counts = count_words(train.texts, defaults.get("cleaning") or "gentle")
+    train, cleaning = dataset.splits["train"], defaults.get("cleaning") or "gentle"
+    counts = count_words(train.texts, cleaning)
     test = dataset.splits.get("test")
     order = {label: number for number, label in enumerate(dataset.labels)}
     return {
@@ -122,5 +130,6 @@ def described(dataset: Dataset, name: str) -> dict[str, Any]:
         "max_words": defaults.get("max_words"),
         "words_seen": len(counts),
         "words_kept": sum(count >= (defaults.get("min_count") or 1) for count in counts.values()),
+        "telling": telling_words(train.texts, [str(label) for label in train.labels], cleaning),
         "test_labels": None if test is None else "".join(str(order[label]) for label in test.labels),
     }

@@ -273,7 +273,7 @@ class Worker:
                 "values": kept_values(found),
                 "splime": short(dict(found.words)),
                 "examples": examples(kept / "explanations", stage.examples, stage.long, dataset),
-                "importance": importance(classifier),
+                "importance": importance(classifier, found),
                 "notes": list(found.notes),
             },
         )
