@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain bench-metrics readme clean
+.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain bench-metrics readme reproduction clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -54,6 +54,9 @@ bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2;
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run
+
+reproduction: $(STAMP) ## Rewrite docs/reproduction.md and its figures from results/
+	$(BIN)/python scripts/update_reproduction.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

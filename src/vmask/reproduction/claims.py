@@ -104,7 +104,7 @@ def sides(cells: Iterable[Cell], first: Callable[[Cell], Values], second: Callab
             continue
         differences[cell] = sum(b) / len(b) - sum(a) / len(a)
         if min(len(a), len(b)) > 1:
-            found = seeds_difference(a, b)
+            found = seeds_difference(b, a)
             tests[cell] = (found.value, found.p)
     adjusted = dict(zip(tests, holm([p for _, p in tests.values()]), strict=True))
     clear = [cell for cell, p in adjusted.items() if p < LEVEL]

@@ -1,0 +1,128 @@
+"""The report as a document: what was run, what holds, the paper's tables and figures; in Markdown and HTML."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from vmask.experiments.published import Published
+from vmask.reproduction import check, formats
+from vmask.reproduction.claims import Claim
+from vmask.reproduction.examples import Example, examples_html, examples_markdown
+from vmask.reproduction.results import Results
+from vmask.reproduction.table import Table
+
+SEEDS = 5
+"""Trainings of a cell that the count of accuracies asks for."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure that was written beside the document."""
+
+    name: str
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """All that a report shows.
+
+    Attributes:
+        results: what it is made of.
+        published: the paper's numbers, if they are at hand.
+        tables: in their order.
+        claims: of the paper, with verdicts.
+        pictures: figures, in their order.
+        examples: explained texts.
+        vectors: the table of word vectors, where they were compared.
+    """
+
+    results: Results
+    published: Published | None
+    tables: Sequence[Table]
+    claims: Sequence[Claim]
+    pictures: Sequence[Picture]
+    examples: Sequence[Example]
+    vectors: Table | None = None
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        return "Reproduction of the paper's experiments"
+
+    def lead(self) -> str:
+        """One paragraph: what this is and what was run."""
+        seconds = sum(one["seconds"] for by_seed in self.results.records.values() for one in by_seed.values())
+        seconds += sum(trial["seconds"] for one in self.results.searches.values() for trial in one["trials"])
+        trained = sum(len(by_seed) for key, by_seed in self.results.records.items() if key[3] == "train")
+        trials = sum(len(one["trials"]) for one in self.results.searches.values())
+        measured = sum(len(by_seed) for key, by_seed in self.results.records.items() if key[3] != "train")
+        failed = f" {len(self.results.failed)} pieces of work failed." if self.results.failed else ""
+        return (
+            f"{trained} trainings, {trials} trials of hyperparameters on dev and {measured} measurements of "
+            f"explanations and words, {seconds / 3600:.1f} hours of one core.{failed} Every number is made from the "
+            "files of results by one command; what was not run says so."
+        )
+
+    def checked(self) -> list[str]:
+        """What holds, in lines."""
+        if self.published is None:
+            return ["The published numbers are not at hand, so nothing is held against them."]
+        accuracy = next((table for table in self.tables if table.name == "accuracy"), None)
+        lines = [] if accuracy is None else [check.reached(accuracy, SEEDS).words()]
+        return [*lines, *check.summary(self.tables)]
+
+    def markdown(self, figures: str) -> str:
+        """The document as Markdown; `figures` is the folder of the pictures, from where the file is."""
+        parts = [f"# {self.title}", self.lead(), "## What holds", "\n".join(f"- {one}" for one in self.checked())]
+        if self.claims:
+            rows = [f"| {c.sentence} | **{c.verdict}** | {_cell(c.evidence)} |" for c in self.claims]
+            parts += ["## The paper's claims", "| the paper | here | evidence |\n|---|---|---|\n" + "\n".join(rows)]
+        tables = [*self.tables, *([self.vectors] if self.vectors else [])]
+        for table in tables:
+            parts += [f"## {_title(table)}", formats.markdown(table)]
+        if self.examples:
+            parts += ["## Explained texts", examples_markdown(self.examples)]
+        for one in self.pictures:
+            parts += [f"## {one.title}", f"![{one.title}]({figures}/{one.name}.png)", one.caption]
+        return "\n\n".join(parts) + "\n"
+
+    def html(self, figures: Path) -> str:
+        """The document as one HTML file that needs nothing from outside; `figures` is the folder of the pictures."""
+        from vmask.report.page import CLOSING, opening
+
+        parts = [opening(self.title, self.lead()), formats.STYLE]
+        parts.append(_section("What holds", "<ul>" + "".join(f"<li>{escape(one)}" for one in self.checked()) + "</ul>"))
+        if self.claims:
+            rows = "".join(
+                f"<tr><td>{escape(c.sentence)}</td><td><b>{c.verdict}</b></td><td>{escape(c.evidence)}</td></tr>"
+                for c in self.claims
+            )
+            heads = "<tr><th>the paper</th><th>here</th><th>evidence</th></tr>"
+            parts.append(_section("The paper's claims", f"<table>{heads}{rows}</table>"))
+        for table in [*self.tables, *([self.vectors] if self.vectors else [])]:
+            parts.append(_section(_title(table), formats.html(table)))
+        if self.examples:
+            parts.append(_section("Explained texts", examples_html(self.examples)))
+        for one in self.pictures:
+            data = base64.b64encode((figures / f"{one.name}.png").read_bytes()).decode()
+            picture = f'<img alt="{escape(one.title)}" src="data:image/png;base64,{data}">'
+            parts.append(_section(one.title, f"{picture}<p>{escape(one.caption)}</p>"))
+        return "\n".join(parts) + CLOSING
+
+
+def _section(title: str, body: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>{body}</section>"
+
+
+def _title(table: Table) -> str:
+    return table.title if table.number is None else f"{table.title} (table {table.number} of the paper)"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,70 @@
+"""Make a report from a folder of results, and write it in four formats."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+
+from vmask.experiments.published import Published, load_published
+from vmask.files import write_text
+from vmask.reproduction import formats
+from vmask.reproduction.claims import all_claims
+from vmask.reproduction.document import Document, Picture
+from vmask.reproduction.examples import all_examples
+from vmask.reproduction.figures import all_figures, save
+from vmask.reproduction.results import Results
+from vmask.reproduction.tables import all_tables
+from vmask.reproduction.variants import variants_table
+
+PUBLISHED = Path("experiments") / "published.yaml"
+VECTORS = "vectors"
+"""Folder in the results where word vectors were compared."""
+
+
+def find_published(folder: Path) -> Path | None:
+    """The file of published numbers: from where the command is run, or beside the folder of results."""
+    return next((path for path in (PUBLISHED, folder.absolute().parent / PUBLISHED) if path.is_file()), None)
+
+
+def read_document(folder: Path, published: Path | None) -> Document:
+    """Everything but the pictures, which are drawn when the report is written.
+
+    Raises:
+        DataError: where there are no results.
+    """
+    results = Results.read(folder)
+    numbers: Published | None = None if published is None else load_published(published)
+    return Document(
+        results=results,
+        published=numbers,
+        tables=all_tables(results, numbers),
+        claims=[] if numbers is None else all_claims(results, numbers),
+        pictures=(),
+        examples=all_examples(results),
+        vectors=variants_table(folder / VECTORS),
+    )
+
+
+def draw(document: Document, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Picture]:
+    """Draw the figures into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    for figure in all_figures(document.results):
+        save(figure, folder, formats)
+        pictures.append(Picture(figure.name, figure.title, figure.caption))
+    return pictures
+
+
+def write_report(document: Document, out: Path) -> None:
+    """Write `report.md`, `report.html`, `tables/*.csv`, `tables/*.tex`; the figures are in `figures/` already."""
+    tables = out / "tables"
+    tables.mkdir(parents=True, exist_ok=True)
+    for table in [*document.tables, *([document.vectors] if document.vectors else [])]:
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows(formats.csv_rows(table))
+        write_text(tables / f"{table.name}.csv", stream.getvalue())
+        write_text(tables / f"{table.name}.tex", formats.latex(table))
+    write_text(out / "report.md", document.markdown("figures"))
+    write_text(out / "report.html", document.html(out / "figures"))

@@ -1,0 +1,181 @@
+"""Claims: the verdict follows from the numbers, by the stated rule."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vmask.experiments.published import load_published
+from vmask.reproduction.claims import all_claims, sides
+from vmask.reproduction.results import Results
+
+PUBLISHED = load_published(Path(__file__).parents[2] / "experiments" / "published.yaml")
+SMALL = (0.0, 0.001, -0.001)
+"""What seeds differ by."""
+
+
+def results(trainings=None, scores=None, importance=None, telling=()):
+    """Results with three seeds a cell: accuracies, and scores as (stage, metric, by, part)."""
+    records = {}
+    for (dataset, model, mask), value in (trainings or {}).items():
+        records[dataset, model, mask, "train"] = {
+            seed: {"test_accuracy": value + step} for seed, step in enumerate(SMALL)
+        }
+    for (dataset, model, mask, stage, metric, by, part), value in (scores or {}).items():
+        by_seed = records.setdefault((dataset, model, mask, stage), {seed: {"scores": []} for seed in range(3)})
+        for seed, step in enumerate(SMALL):
+            score = {"metric": metric, "by": by, "hide": "remove", "part": part, "value": value + step}
+            by_seed[seed]["scores"].append(score)
+    for (dataset, model, mask, stage), words in (importance or {}).items():
+        for record in records.setdefault((dataset, model, mask, stage), {0: {"scores": []}}).values():
+            record["importance"] = words
+    datasets = {name: {"telling": list(telling)} for name in ("trec", "sst2")}
+    return Results(records, {}, datasets, [])
+
+
+def verdict(found, name):
+    return next(claim for claim in all_claims(found, PUBLISHED) if claim.name == name)
+
+
+def accuracies(**by_mask):
+    cells = [("trec", "cnn"), ("trec", "lstm"), ("sst2", "cnn"), ("sst2", "lstm")]
+    return {(*cell, mask): value for mask, values in by_mask.items() for cell, value in zip(cells, values, strict=True)}
+
+
+def test_without_results_every_claim_is_not_run():
+    claims = all_claims(results(), PUBLISHED)
+    assert {claim.verdict for claim in claims} == {"not run"}
+    assert len({claim.name for claim in claims}) == len(claims) >= 14
+
+
+@pytest.mark.parametrize(
+    ("vmask", "said"),
+    [
+        ((0.95, 0.95, 0.95, 0.96), "holds"),
+        ((0.85, 0.85, 0.85, 0.84), "does not hold"),
+        ((0.91, 0.89, 0.905, 0.895), "not shown"),  # supported here, contradicted there
+        ((0.9001, 0.8999, 0.9, 0.9), "not shown"),
+        ((0.95, 0.95, 0.95, 0.85), "not shown"),
+    ],
+)
+def test_more_accurate_than_base(vmask, said):
+    found = verdict(results(accuracies(base=(0.9,) * 4, vmask=vmask)), "accuracy")
+    assert found.verdict == said
+    assert "of 4 cells" in found.evidence
+
+
+def test_a_cell_that_contradicts_denies_the_claim_where_none_supports_it():
+    found = verdict(results(accuracies(base=(0.9,) * 4, vmask=(0.9, 0.9, 0.9, 0.85))), "accuracy")
+    assert found.verdict == "does not hold"
+
+
+def test_no_constant_gain_is_denied_by_one_method_that_always_gains():
+    base, up, mixed = (0.9,) * 4, (0.91,) * 4, (0.91, 0.91, 0.91, 0.89)
+    assert verdict(results(accuracies(base=base, l2=mixed, iba=mixed)), "others").verdict == "holds"
+    assert verdict(results(accuracies(base=base, l2=mixed, iba=up)), "others").verdict == "does not hold"
+
+
+def test_earlier_papers_span_their_results_and_the_band_of_a_run():
+    # Kim 2014 and Wang 2017 have 92.8 and 89.33 for CNN on TREC; 500 texts.
+    assert verdict(results({("trec", "cnn", "base"): 0.91}), "earlier").verdict == "holds"
+    assert verdict(results({("trec", "cnn", "base"): 0.945}), "earlier").verdict == "holds"  # 92.8 + 2.27
+    assert verdict(results({("trec", "cnn", "base"): 0.96}), "earlier").verdict == "does not hold"
+    both = {("trec", "cnn", "base"): 0.91, ("trec", "lstm", "base"): 0.5}
+    found = verdict(results(both), "earlier")
+    assert found.verdict == "holds in part"
+    assert "LSTM TREC 50.0 (86.8 to 86.8)" in found.evidence
+
+
+def test_aopc_leaves_trec_out_and_judges_both_explainers():
+    def aopc(lime, shapley, dataset="sst2"):
+        found = {}
+        for model in ("cnn", "lstm"):
+            found |= {(dataset, model, "base", "local", "aopc", by, ""): 0.3 for by in ("lime", "shapley")}
+            found[dataset, model, "vmask", "local", "aopc", "lime", ""] = lime + (0.001 if model == "cnn" else 0)
+            found[dataset, model, "vmask", "local", "aopc", "shapley", ""] = shapley + (0.001 if model == "cnn" else 0)
+        return results(scores=found)
+
+    assert verdict(aopc(0.4, 0.4), "aopc").verdict == "holds"
+    assert verdict(aopc(0.2, 0.2), "aopc").verdict == "does not hold"
+    assert verdict(aopc(0.4, 0.2), "aopc").verdict == "holds in part"
+    assert verdict(aopc(0.4, 0.4, "trec"), "aopc").verdict == "not run"
+    assert verdict(aopc(0.31, 0.29, "trec"), "aopc_trec").verdict == "holds"
+    assert verdict(aopc(0.35, 0.35, "trec"), "aopc_trec").verdict == "does not hold"
+
+
+def post_hoc(cnn, lstm, mask="vmask"):
+    return {
+        ("sst2", model, mask, "words", "post_hoc_accuracy", "mask", "k=2"): value
+        for model, value in (("cnn", cnn), ("lstm", lstm))
+        if value is not None
+    }
+
+
+def test_two_words_reach_about_eighty_percent():
+    assert verdict(results(scores=post_hoc(0.82, 0.79)), "two_words").verdict == "holds"
+    assert verdict(results(scores=post_hoc(0.82, 0.7)), "two_words").verdict == "holds in part"
+    assert verdict(results(scores=post_hoc(0.6, 0.7)), "two_words").verdict == "does not hold"
+
+
+def test_encoders_need_more_words():
+    encoder = {("sst2", "minilm", "vmask", "words", "post_hoc_accuracy", "mask", "k=2"): 0.75}
+    assert verdict(results(scores=post_hoc(0.8, 0.8) | encoder), "encoders").verdict == "holds"
+    assert verdict(results(scores=post_hoc(0.8, 0.7) | encoder), "encoders").verdict == "holds in part"
+    assert verdict(results(scores=post_hoc(0.8, 0.8)), "encoders").verdict == "not run"
+
+
+@pytest.mark.parametrize(
+    ("pearson", "spearman", "said"), [(0.05, 0.05, "holds"), (0.05, 0.2, "holds in part"), (-0.2, 0, "does not hold")]
+)
+def test_importance_and_frequency(pearson, spearman, said):
+    of = ("sst2", "cnn", "vmask", "words", "frequency_correlation", "mask")
+    found = results(scores={(*of, "pearson"): pearson, (*of, "log"): 0.0, (*of, "spearman"): spearman})
+    assert verdict(found, "frequency").verdict == said
+
+
+def words(top, frequent, seen=()):
+    return {
+        "top": [[f"t{i}", one, 3] for i, one in enumerate(top)],
+        "frequent": [[f"f{i}", one, 99] for i, one in enumerate(frequent)],
+        "top_seen_5": [[word, 0.9, 9] for word in seen],
+        "mean": 0.5,
+        "by_lime": [["fine", 0.8], ["dull", 0.7]],
+    }
+
+
+def test_importance_of_top_and_frequent_words():
+    cell = ("sst2", "cnn", "vmask", "words")
+    high = results(importance={cell: words([0.9] * 10, [0.45] * 10)})
+    low = results(importance={cell: words([0.9] * 9 + [0.7], [0.8] * 10)})
+    assert [verdict(high, name).verdict for name in ("task_words", "frequent_words")] == ["holds"] * 2
+    assert [verdict(low, name).verdict for name in ("task_words", "frequent_words")] == ["does not hold"] * 2
+
+
+def test_top_words_are_held_against_a_random_mask():
+    importance = {
+        ("sst2", "cnn", "vmask", "words"): words([0.9], [0.5], ["fine", "dull"]),
+        ("sst2", "cnn", "random_mask", "words"): words([0.9], [0.5], ["fine", "lamp"]),
+    }
+    found = verdict(results(importance=importance, telling=["fine", "dull"]), "top_words")
+    assert found.verdict == "holds"
+    assert "VMASK: CNN SST-2 100.0" in found.evidence
+    assert "random mask: CNN SST-2 50.0" in found.evidence
+    assert verdict(results(importance=importance), "top_words").verdict == "not run"
+
+
+def test_local_and_global_agree_where_limes_words_are_above_the_mean():
+    found = verdict(results(importance={("sst2", "cnn", "vmask", "local"): words([0.9], [0.5])}), "agreement")
+    assert found.verdict == "holds"
+    assert "CNN SST-2 0.25" in found.evidence
+
+
+def test_sides_needs_both_methods_and_two_seeds_for_a_test():
+    first = {("trec", "cnn"): {0: 0.5, 1: 0.51}, ("sst2", "cnn"): {0: 0.5}}
+    second = {("trec", "cnn"): {0: 0.8, 1: 0.81}, ("sst2", "cnn"): {0: 0.6}, ("subj", "cnn"): {0: 0.6}}
+    found = sides(second, lambda cell: first.get(cell, {}), lambda cell: second[cell])
+    assert list(found.differences) == [("trec", "cnn"), ("sst2", "cnn")]
+    assert found.differences["sst2", "cnn"] == pytest.approx(0.1)
+    assert found.tested == 1
+    assert found.supported == [("trec", "cnn")]
+    assert not found.contradicted
