@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,8 @@ METHODS = ("base", "l2", "l2x", "iba", "vmask")
 CONTROLS = ("word_dropout", "random_mask")
 OURS = {"bert": "minilm"}
 """Which of our models stands for one of the paper's that is not at hand."""
+OWN = {"bert": r"(.*/)?bert-base\b.*"}
+"""What the paper's model is called where it is at hand after all."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,22 @@ class Results:
         searches = {
             (one["combination"]["dataset"], one["combination"]["model"], one["combination"]["mask"]): one
             for one in store.records(SEARCH)
-            if one["status"] == "done"
+            if one["status"] == "done" and not one["combination"]["variant"]
         }
         return cls(records, searches, {one["name"]: one for one in store.records(DATA)}, failed)
 
     def stage(self, dataset: str, model: str, mask: str, stage: str = TRAIN) -> Mapping[int, Mapping[str, Any]]:
         """The files of a stage by seed; those of the model that stands for one of the paper's."""
-        return self.records.get((dataset, OURS.get(model, model), mask, stage), {})
+        return self.records.get((dataset, self.model(model), mask, stage), {})
+
+    def model(self, name: str) -> str:
+        """Which of the models that were run is one of the paper's, or stands for it."""
+        own = (one for one in self._models if name in OWN and re.fullmatch(OWN[name], one))
+        return next(own, OURS.get(name, name))
+
+    @cached_property
+    def _models(self) -> list[str]:
+        return sorted({model for _, model, _, _ in self.records})
 
     def trained(self, dataset: str, model: str, mask: str, what: str = "test_accuracy") -> dict[int, float]:
         """A number of the training of every seed, such as `dev_accuracy` or `seconds_per_epoch`."""
@@ -113,7 +126,7 @@ class Results:
         by_seed = self.trained(dataset, model, mask)
         if len(by_seed) != 1:
             return over_seeds(by_seed)
-        (record,) = self.stage(dataset, model, mask).values()
+        record = self.stage(dataset, model, mask)[next(iter(by_seed))]
         truth = self.datasets[dataset]["test_labels"]
         names = self.datasets[dataset]["labels"]
         said = [record["test"]["labels"][one] for one in record["test"]["predicted"]]
@@ -124,7 +137,7 @@ class Results:
         by_seed = self.scored(dataset, model, mask, stage, key)
         if len(by_seed) != 1:
             return over_seeds(by_seed)
-        (record,) = self.stage(dataset, model, mask, stage).values()
+        record = self.stage(dataset, model, mask, stage)[next(iter(by_seed))]
         one = next(score for score in record["scores"] if key.fits(score))
         ends = (nan if one["low"] is None else one["low"], nan if one["high"] is None else one["high"])
         return Estimate(one["value"], *ends, one["n"], "over texts")

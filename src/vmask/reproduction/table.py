@@ -73,3 +73,14 @@ class Table:
     digits: int = 1
     number: int | None = None
     unit: str = ""
+
+    def entry(self, *heads: str, column: str) -> Entry:
+        """The entry of a row and a column.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        for row in self.rows:
+            if row.heads == heads and column in self.columns:
+                return row.entries[self.columns.index(column)]
+        raise KeyError((*heads, column))
