@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from vmask.experiments.published import load_published
-from vmask.reproduction.claims import all_claims, sides
+from vmask.reproduction.claim import sides
+from vmask.reproduction.claims import all_claims
 from vmask.reproduction.results import Results
 
 PUBLISHED = load_published(Path(__file__).parents[2] / "experiments" / "published.yaml")

@@ -1,0 +1,138 @@
+"""A claim of the paper and the verdict on it: what all claims share.
+
+A claim about many cells (datasets and models) is judged by three things: in how many cells it goes the paper's way, in
+how many a test over seeds supports or contradicts it (Welch, adjusted by Holm over the cells), and the mean difference
+over cells with its 95% t interval. It `holds` where that interval lies on the claim's side and no cell contradicts it,
+`does not hold` where the interval lies on the other side or cells contradict and none supports it, and else is
+`not shown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from vmask.reproduction.results import DATASETS, MODELS, TITLES, Key, Results
+from vmask.statistics import holm, seeds_difference, seeds_interval
+
+ClaimVerdict = Literal["holds", "holds in part", "not shown", "does not hold", "not run"]
+LEVEL = 0.05
+
+Values = Mapping[int, float]
+Cell = tuple[str, str]
+"""Dataset and model."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of the paper.
+
+    Attributes:
+        name: short, for machines.
+        sentence: what the paper says, in our words.
+        verdict: what our results say.
+        evidence: the numbers behind the verdict.
+    """
+
+    name: str
+    sentence: str
+    verdict: ClaimVerdict
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Sides:
+    """How two methods compare over cells.
+
+    Attributes:
+        differences: cell -> mean of the second minus mean of the first.
+        supported: cells where a test finds the second higher.
+        contradicted: cells where a test finds it lower.
+        tested: cells that have two seeds or more of both.
+    """
+
+    differences: Mapping[Cell, float]
+    supported: Sequence[Cell]
+    contradicted: Sequence[Cell]
+    tested: int
+
+    @property
+    def higher(self) -> int:
+        """Cells where the second method's mean is higher."""
+        return sum(one > 0 for one in self.differences.values())
+
+    def verdict(self) -> ClaimVerdict:
+        """Whether the second method is higher, see the head of this file."""
+        if not self.differences:
+            return "not run"
+        mean = seeds_interval(list(self.differences.values()))
+        if mean.low > 0 and not self.contradicted:
+            return "holds"
+        if mean.high < 0 or (self.contradicted and not self.supported):
+            return "does not hold"
+        return "not shown"
+
+    def words(self, scale: float = 100, unit: str = "points") -> str:
+        """The numbers behind the verdict."""
+        if not self.differences:
+            return "not run"
+        mean = seeds_interval(list(self.differences.values()))
+        ends = "" if len(self.differences) < 2 else f" ({scale * mean.low:+.2f} to {scale * mean.high:+.2f})"
+        return (
+            f"higher in {self.higher} of {len(self.differences)} cells; tests over seeds support it in "
+            f"{len(self.supported)} and contradict it in {len(self.contradicted)} of {self.tested}; mean difference "
+            f"{scale * mean.value:+.2f}{ends} {unit}"
+        )
+
+
+def sides(cells: Iterable[Cell], first: Callable[[Cell], Values], second: Callable[[Cell], Values]) -> Sides:
+    """Compare two methods in all cells that have both."""
+    differences: dict[Cell, float] = {}
+    tests: dict[Cell, tuple[float, float]] = {}
+    for cell in cells:
+        a, b = list(first(cell).values()), list(second(cell).values())
+        if not a or not b:
+            continue
+        differences[cell] = sum(b) / len(b) - sum(a) / len(a)
+        if min(len(a), len(b)) > 1:
+            found = seeds_difference(b, a)
+            tests[cell] = (found.value, found.p)
+    adjusted = dict(zip(tests, holm([p for _, p in tests.values()]), strict=True))
+    clear = [cell for cell, p in adjusted.items() if p < LEVEL]
+    return Sides(
+        differences,
+        [cell for cell in clear if tests[cell][0] > 0],
+        [cell for cell in clear if tests[cell][0] < 0],
+        len(tests),
+    )
+
+
+def cells_of(datasets: Sequence[str] = DATASETS, models: Sequence[str] = MODELS) -> list[Cell]:
+    """Every dataset with every model."""
+    return [(dataset, model) for model in models for dataset in datasets]
+
+
+def scored(results: Results, mask: str, stage: str, key: Key) -> Callable[[Cell], Values]:
+    """A score of every seed of a cell, as a function of the cell."""
+    return lambda cell: results.scored(*cell, mask, stage, key)
+
+
+def together(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
+    """The verdict on a claim of several parts."""
+    run = [one for one in verdicts if one != "not run"]
+    if not run:
+        return "not run"
+    if len(set(run)) == 1:
+        return run[0]
+    return "holds in part" if "holds" in run else "not shown"
+
+
+def mean_of(values: Values) -> float | None:
+    """Mean over seeds; None without any."""
+    return sum(values.values()) / len(values) if values else None
+
+
+def listed(values: Mapping[Cell, float], scale: float = 100, digits: int = 1) -> str:
+    """Numbers of cells in words."""
+    return ", ".join(f"{TITLES[m]} {TITLES[d]} {scale * one:.{digits}f}" for (d, m), one in values.items()) or "not run"

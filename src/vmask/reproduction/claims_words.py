@@ -1,0 +1,199 @@
+"""What the paper claims about words and their importance, with what our results say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vmask.reproduction.agreement import informed, local_and_global
+from vmask.reproduction.claim import (
+    Cell,
+    Claim,
+    ClaimVerdict,
+    Values,
+    cells_of,
+    listed,
+    mean_of,
+    scored,
+    sides,
+    together,
+)
+from vmask.reproduction.results import DATASETS, TITLES, Key, Results
+
+TWO_WORDS = 0.75
+"""About 80%, with room for the word about."""
+UNCORRELATED = 0.1
+TASK_WORD, FREQUENT_WORD, NEAR = 0.8, 0.5, 0.1
+
+
+def claims_about_words(results: Results) -> list[Claim]:
+    """Every claim about words, in the paper's order."""
+    return [
+        _post_hoc_above_iba(results),
+        _two_words(results),
+        _fewer_words_for_encoders(results),
+        _not_frequency(results),
+        _task_words_above(results),
+        _frequent_words_near(results),
+        _informed(results),
+        _agreement(results),
+    ]
+
+
+def _post_hoc(results: Results, mask: str, by: str, k: int) -> Callable[[Cell], Values]:
+    return scored(results, mask, "words", Key("post_hoc_accuracy", by, "", f"k={k}"))
+
+
+def _post_hoc_above_iba(results: Results) -> Claim:
+    found = {
+        k: sides(cells_of(), _post_hoc(results, "iba", "mask", k), _post_hoc(results, "vmask", "mask", k))
+        for k in (1, 2, 5, 10)
+    }
+    lines = [f"k = {k}: {one.words()}" for k, one in found.items()]
+    control = sides(cells_of(), _post_hoc(results, "random_mask", "mask", 2), _post_hoc(results, "vmask", "mask", 2))
+    lines.append(f"VMASK minus a random mask, k = 2: {control.words()}")
+    return Claim(
+        "post_hoc",
+        "Post-hoc accuracy of VMASK is higher than IBA's.",
+        together([one.verdict() for one in found.values()]),
+        f"VMASK minus IBA. {'. '.join(lines)}.",
+    )
+
+
+def _two_words(results: Results) -> Claim:
+    cells = cells_of(models=("cnn", "lstm"))
+    own = {cell: mean_of(_post_hoc(results, "vmask", "mask", 2)(cell)) for cell in cells}
+    found = {cell: one for cell, one in own.items() if one is not None}
+    enough = [cell for cell, one in found.items() if one >= TWO_WORDS]
+    lines = [f"{len(enough)} of {len(found)} cells reach 75%: {listed(found)}"]
+    for title, mask, by in (
+        ("base with VMASK's ranking", "base", "ranking"),
+        ("by a random ranking", "vmask", "random"),
+    ):
+        other = {cell: one for cell in cells if (one := mean_of(_post_hoc(results, mask, by, 2)(cell))) is not None}
+        lines.append(f"{title}: {listed(other)}")
+    verdict: ClaimVerdict = "not run"
+    if found:
+        verdict = "holds" if len(enough) == len(found) else "holds in part" if enough else "does not hold"
+    sentence = "With the two most important words alone, CNN-VMASK and LSTM-VMASK reach about 80% post-hoc accuracy."
+    return Claim("two_words", sentence, verdict, ". ".join(lines) + ".")
+
+
+def _fewer_words_for_encoders(results: Results) -> Claim:
+    found = [
+        (
+            dataset,
+            model,
+            mean_of(_post_hoc(results, "vmask", "mask", 2)((dataset, "bert"))),
+            mean_of(_post_hoc(results, "vmask", "mask", 2)((dataset, model))),
+        )
+        for dataset in DATASETS
+        for model in ("cnn", "lstm")
+    ]
+    pairs = [(TITLES[d], TITLES[m], a, b) for d, m, a, b in found if a is not None and b is not None]
+    lower = [pair for pair in pairs if pair[2] < pair[3]]
+    verdict: ClaimVerdict = "not run"
+    if pairs:
+        verdict = "holds" if len(lower) == len(pairs) else "holds in part" if lower else "does not hold"
+    shown = ", ".join(f"{d}: {100 * a:.1f} against {m} {100 * b:.1f}" for d, m, a, b in pairs)
+    return Claim(
+        "encoders",
+        "Post-hoc accuracy (two words) is lower for BERT (here MiniLM) than for CNN and LSTM.",
+        verdict,
+        shown or "not run",
+    )
+
+
+def _not_frequency(results: Results) -> Claim:
+    parts: dict[str, dict[Cell, float]] = {}
+    for part in ("pearson", "log", "spearman"):
+        key = Key("frequency_correlation", "mask", "", part)
+        means = {cell: mean_of(results.scored(*cell, "vmask", "words", key)) for cell in cells_of()}
+        parts[part] = {cell: one for cell, one in means.items() if one is not None}
+    none = {part: sum(abs(one) < UNCORRELATED for one in found.values()) for part, found in parts.items()}
+    total = len(parts["pearson"])
+    verdict: ClaimVerdict = "not run"
+    if total:
+        verdict = (
+            "does not hold" if none["pearson"] < total else "holds" if none["spearman"] == total else "holds in part"
+        )
+    evidence = ". ".join(
+        f"{name}: below 0.1 in {none[part]} of {total} cells ({listed(parts[part], 1, 2)})"
+        for part, name in (("pearson", "Pearson, raw counts"), ("log", "Pearson, log counts"), ("spearman", "Spearman"))
+    )
+    return Claim("frequency", "Importance is not correlated with word frequency.", verdict, f"{evidence}.")
+
+
+def _task_words_above(results: Results) -> Claim:
+    found = {cell: one for cell in cells_of() if (one := _of_words(results, cell, "top")) is not None}
+    above = [cell for cell, scores in found.items() if min(scores) > TASK_WORD]
+    verdict: ClaimVerdict = "not run"
+    if found:
+        verdict = "holds" if len(above) == len(found) else "holds in part" if above else "does not hold"
+    lowest = {cell: min(scores) for cell, scores in found.items()}
+    evidence = (
+        f"In {len(above)} of {len(found)} cells all of the ten most important words are above 0.8; the tenth has: "
+        f"{listed(lowest, 1, 2)}."
+    )
+    return Claim("task_words", "The importance of the most important words is above 0.8.", verdict, evidence)
+
+
+def _frequent_words_near(results: Results) -> Claim:
+    found = {
+        cell: sum(one) / len(one) for cell in cells_of() if (one := _of_words(results, cell, "frequent")) is not None
+    }
+    near = [cell for cell, mean in found.items() if abs(mean - FREQUENT_WORD) <= NEAR]
+    verdict: ClaimVerdict = "not run"
+    if found:
+        verdict = "holds" if len(near) == len(found) else "holds in part" if near else "does not hold"
+    evidence = (
+        f"Mean importance of the ten most frequent words is within 0.1 of 0.5 in {len(near)} of {len(found)} cells: "
+        f"{listed(found, 1, 2)}."
+    )
+    return Claim("frequent_words", "The importance of the most frequent words is around 0.5.", verdict, evidence)
+
+
+def _informed(results: Results) -> Claim:
+    """Whether words at the top say something about the class, in place of a person's judgement."""
+    found = {
+        mask: {cell: one for cell in cells_of() if (one := informed(results, *cell, mask)) is not None}
+        for mask in ("vmask", "iba", "random_mask")
+    }
+    both = [cell for cell in found["vmask"] if cell in found["random_mask"]]
+    better = [cell for cell in both if found["vmask"][cell] > found["random_mask"][cell]]
+    verdict: ClaimVerdict = "not run"
+    if both:
+        verdict = "holds" if len(better) == len(both) else "holds in part" if better else "does not hold"
+    shown = ". ".join(f"{TITLES[mask]}: {listed(one)}" for mask, one in found.items() if one)
+    sentence = (
+        "The most important words are words of the task (here: of the fifty highest that stand five times or more in "
+        "training, the share that is among the tenth of words that tell most about the class; chance is 10%)."
+    )
+    return Claim("top_words", sentence, verdict, f"Percent. {shown}." if shown else "not run")
+
+
+def _agreement(results: Results) -> Claim:
+    """Whether words that LIME finds important are important to the mask."""
+    found = {cell: one for cell in cells_of() if (one := local_and_global(results, *cell)) is not None}
+    agree = [cell for cell, one in found.items() if one > 0]
+    verdict: ClaimVerdict = "not run"
+    if found:
+        verdict = "holds" if len(agree) == len(found) else "holds in part" if agree else "does not hold"
+    sentence = (
+        "Local and global explanations agree (here: the words with the largest sums of LIME scores have a higher "
+        "importance than the mean word)."
+    )
+    return Claim(
+        "agreement",
+        sentence,
+        verdict,
+        f"Importance above the mean word's: {listed(found, 1, 2)}." if found else "not run",
+    )
+
+
+def _of_words(results: Results, cell: Cell, which: str) -> list[float] | None:
+    """Importance of the first ten words of a list, each the mean over seeds' tenths."""
+    records = list(results.stage(*cell, "vmask", "words").values())
+    lists = [
+        [float(row[1]) for row in record["importance"][which][:10]] for record in records if record.get("importance")
+    ]
+    return [sum(column) / len(column) for column in zip(*lists, strict=False)] if lists else None
