@@ -1,0 +1,95 @@
+"""How figures look: colours, sizes and the same bytes whenever the results are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from vmask.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008): no colour-blindness mixes them.
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
+BLUE, RED, PURPLE = "#0072B2", "#D55E00", "#CC79A7"
+GREY, FAINT = "#808080", "#B4BAC3"
+
+WIDE, COLUMN = 6.8, 4.4
+"""Width of a figure over the whole page, and of a small one, in inches."""
+STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so that all machines draw the same
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": "#5c6470",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.color": "#3c434d",
+    "ytick.color": "#3c434d",
+    "legend.fontsize": 7.5,
+    "legend.frameon": False,
+    "grid.color": "#e3e6ea",
+    "grid.linewidth": 0.6,
+    "lines.solid_capstyle": "round",
+    "text.parse_math": False,  # `$` is a word like others
+    "svg.hashsalt": "vmask",  # names inside of an SVG are drawn at random without it
+    "svg.fonttype": "path",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the report.
+
+    Attributes:
+        name: stem of its files, such as `post_hoc_accuracy`.
+        title: what it shows, in one line.
+        caption: under it: how to read it, and what it was made from.
+        figure: the drawing.
+        number: of the paper's figure that it repeats; None for our own.
+    """
+
+    name: str
+    title: str
+    caption: str
+    figure: Figure
+    number: int | None = None
+
+
+def check_extra() -> None:
+    """See that what figures are drawn with is installed.
+
+    Raises:
+        MissingExtra: where it is not.
+    """
+    if find_spec("matplotlib") is None or find_spec("wordcloud") is None:
+        raise MissingExtra("Drawing figures", "report")
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Our style, whatever the user's; for as long as something is drawn or saved. Also a decorator."""
+    check_extra()
+    from matplotlib import style
+
+    with style.context(["default", STYLE]):
+        yield
+
+
+def canvas(width: float, height: float, **options: Any) -> Figure:
+    """An empty figure of this size in inches, that nothing but its holder knows of (pyplot keeps a list)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), **options)
+    FigureCanvasAgg(figure)
+    return figure

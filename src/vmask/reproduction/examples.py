@@ -1,0 +1,285 @@
+"""Texts with the three words that matter most to the base model and to VMASK: the paper's two tables of examples.
+
+Nobody picks them by how they look. Of the texts whose explanations a result file keeps, which are the first of the
+sample that are not too long, those count that base and VMASK of the same seed (the lowest that both have) both classify
+rightly; of these the first are shown, in the order of the sample, short ones before long ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+from math import nan
+from typing import Any
+
+from vmask.report.highlight import css
+from vmask.reproduction._found import LOCAL, datasets, lowest, models, shown
+from vmask.reproduction.results import Results
+
+MARKED = 3
+"""Words of a text that are marked, as in the paper."""
+SIDES = ("base", "vmask")
+PREFERRED = ("imdb", "sst2")
+"""Datasets in whose texts the paper shows explanations, then any other."""
+SHORT, SHORTEST = 40, 15
+"""Words of a short text: in the table of explanations, and in the introduction."""
+FAINTEST = 0.2
+"""Strength of the weakest mark, so that it is seen."""
+INTRODUCTION, TABLE = "As in the paper's introduction", "Explanations by LIME"
+RULE = (
+    "Not picked by how they look: for each model the first texts of the sample that base and VMASK, trained with the "
+    "same seed, both classify rightly, short ones before long ones; in the introduction's table the second is the "
+    "first of another class."
+)
+LEGEND = (
+    "Marked are the three words that speak most for the predicted class; the first of them has the number 1. Words "
+    "that do not speak for it are never marked."
+)
+SHOWN = 50
+"""Most important words of a model that a result file holds."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text.
+
+    Attributes:
+        text: as it stands there.
+        rank: 1, 2 or 3 for the words that matter most, else 0.
+        strength: score by the highest of the text, from 0 to 1; 0 for what is not marked.
+    """
+
+    text: str
+    rank: int = 0
+    strength: float = 0.0
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text as two models see it.
+
+    Attributes:
+        group: the table that it belongs to.
+        dataset: where it is from.
+        model: the kind of both models.
+        seed: of both.
+        by: the explainer.
+        label: its class, which both predict.
+        base: the text in pieces, with the words that matter to the base model marked.
+        vmask: likewise, of the model trained with VMASK.
+    """
+
+    group: str
+    dataset: str
+    model: str
+    seed: int
+    by: str
+    label: str
+    base: tuple[Piece, ...]
+    vmask: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the explanations of single texts and the mask agree on the words that matter.
+
+    Attributes:
+        dataset: name of the dataset.
+        model: name of the model, which was trained with VMASK.
+        seed: of its training.
+        words: number of words with the highest sums of absolute scores over all explained texts, mostly ten.
+        overlap: share of them among the fifty words with the highest importance, of those seen five times or more.
+        chance: that share for words seen five times or more that are taken at random; about, from a draw of words.
+        known: number of the words whose importance the result file holds.
+        correlation: Spearman's, of sums and importance, over these; NaN for less than four.
+    """
+
+    dataset: str
+    model: str
+    seed: int
+    words: int
+    overlap: float
+    chance: float
+    known: int
+    correlation: float
+
+
+def all_examples(results: Results) -> list[Example]:
+    """The texts of both tables; empty where no texts were explained."""
+    return [*introduction(results), *examples(results)]
+
+
+def introduction(results: Results) -> list[Example]:
+    """Two short texts, where there are such of different classes, by LIME and by SampleShapley.
+
+    The first model that has both explanations counts, on SST-2 if it is there: texts of IMDB are not as short.
+    """
+    by = ("lime", "shapley")
+    for dataset in _preferred(results, PREFERRED[::-1]):
+        for model in models(results, dataset, LOCAL):
+            seed, found = _right(results, dataset, model, by)
+            found = _short_first(found, SHORTEST)
+            others = [pair for pair in found[1:] if pair[0]["label"] != found[0][0]["label"]]
+            chosen = [*found[:1], *(others or found[1:])[:1]]
+            if chosen:
+                return [_example(INTRODUCTION, dataset, model, seed, how, pair) for pair in chosen for how in by]
+    return []
+
+
+def examples(results: Results, by: str = "lime", most: int = 3) -> list[Example]:
+    """For each model up to `most` texts of one dataset, IMDB if it is there, else SST-2, else the first that is."""
+    shown_texts: dict[str, list[Example]] = {}
+    for dataset in _preferred(results, PREFERRED):
+        for model in models(results, dataset, LOCAL):
+            seed, found = _right(results, dataset, model, (by,))
+            if found and model not in shown_texts:
+                chosen = _short_first(found, SHORT)[:most]
+                shown_texts[model] = [_example(TABLE, dataset, model, seed, by, pair) for pair in chosen]
+    return [one for texts in shown_texts.values() for one in texts]
+
+
+def marked(text: str, spans: Sequence[Sequence[int]], scores: Sequence[float], most: int = MARKED) -> tuple[Piece, ...]:
+    """A text in pieces, with the words of the highest scores marked: of equal ones the first, and none up to 0.
+
+    >>> [piece.text for piece in marked("a fine, fine day", [(0, 1), (2, 6), (8, 12), (13, 16)], [0, 2, 2, 1])]
+    ['a ', 'fine', ', ', 'fine', ' ', 'day']
+    """
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    ranks = {place: rank for rank, place in enumerate(order[:most], 1) if scores[place] > 0}
+    pieces, at = [], 0
+    for place in sorted(ranks):
+        start, end = spans[place]
+        if at < start:
+            pieces.append(Piece(text[at:start]))
+        pieces.append(Piece(text[start:end], ranks[place], scores[place] / scores[order[0]]))
+        at = end
+    return (*pieces, Piece(text[at:])) if at < len(text) else tuple(pieces)
+
+
+def agreements(results: Results, by: str = "lime") -> list[Agreement]:
+    """Local and global importance of words, for every training with VMASK whose texts were explained.
+
+    Local importance sums the scores of a word over all explained texts, as SP-LIME does, and so prefers frequent words;
+    the mask's does not. A result file holds ten words by the first and fifty by the second, so the correlation is one
+    of a few words that are important to begin with, and can be low although the overlap is high.
+    """
+    found = []
+    for dataset in datasets(results, LOCAL):
+        for model in models(results, dataset, LOCAL):
+            for seed, record in sorted(results.stage(dataset, model, "vmask", LOCAL).items()):
+                sums = record["splime"].get(by, {}).get("absolute")
+                if sums and record.get("importance"):
+                    found.append(Agreement(dataset, model, seed, *_agreement(sums, record["importance"])))
+    return found
+
+
+def examples_html(found: Sequence[Example]) -> str:
+    """The texts as tables of HTML, with what the marks mean."""
+    strips = " ".join(f'<mark style="{css(step)}">{rank}</mark>' for rank, step in ((1, 1.0), (2, 0.6), (3, FAINTEST)))
+    parts = [f"<p>{strips} {escape(LEGEND)} The deeper the colour, the higher the score. {escape(RULE)}</p>"]
+    for group, members in groupby(found, key=lambda one: one.group):
+        rows = "".join(map(_html_rows, members))
+        heads = "<tr><th>model</th><th>text</th><th>class</th></tr>"
+        parts.append(f"<h3>{escape(group)}</h3><table>{heads}{rows}</table>")
+    return "\n".join(parts)
+
+
+def examples_markdown(found: Sequence[Example]) -> str:
+    """The texts as tables of Markdown: the words in bold, with their rank behind."""
+    parts = [f"{LEGEND} {RULE}"]
+    for group, members in groupby(found, key=lambda one: one.group):
+        rows = [
+            f"| {' | '.join((_plain(name), text, _plain(one.label), _plain(_from(one))))} |"
+            for one in members
+            for name, text in _rows(one, _plain, _mark_markdown)
+        ]
+        parts.append(f"### {group}")
+        parts.append("\n".join(["| model | text | class | from |", "|---|---|---|---|", *rows]))
+    return "\n\n".join(parts)
+
+
+def _preferred(results: Results, first: Sequence[str]) -> list[str]:
+    """Datasets with explained texts, some before all others."""
+    there = datasets(results, LOCAL)
+    return [*(one for one in first if one in there), *(one for one in there if one not in first)]
+
+
+def _right(
+    results: Results, dataset: str, model: str, by: Sequence[str]
+) -> tuple[int, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
+    """The seed, and the texts that both models have right, as both explain them by all the explainers."""
+    found = lowest(results, dataset, model, LOCAL, SIDES)
+    if found is None:
+        return 0, []
+    seed, (base, vmask) = found
+    others = {one["text"]: one for one in vmask["examples"] if one["predicted"] == one["label"]}
+    pairs = [(one, others.get(one["text"])) for one in base["examples"] if one["predicted"] == one["label"]]
+    return seed, [
+        (one, other) for one, other in pairs if other is not None and all(how in one and how in other for how in by)
+    ]
+
+
+def _short_first(found: Sequence[Any], short: int) -> list[Any]:
+    return sorted(found, key=lambda pair: len(pair[0]["spans"]) > short)
+
+
+def _example(group: str, dataset: str, model: str, seed: int, by: str, pair: Sequence[Mapping[str, Any]]) -> Example:
+    base, vmask = (marked(one["text"], one["spans"], one[by]) for one in pair)
+    return Example(group, dataset, model, seed, by, pair[0]["label"], base, vmask)
+
+
+def _agreement(sums: Sequence[Sequence[Any]], words: Mapping[str, Any]) -> tuple[int, float, float, int, float]:
+    """The fields of an agreement, from number of words to correlation."""
+    from scipy.stats import spearmanr
+
+    local = {str(word).lower(): float(score) for word, score in sums}
+    top = {str(row[0]).lower() for row in words["top_seen_5"][:SHOWN]}
+    rows = [*words["frequent"], *words["top_seen_5"], *words["top"], *words.get("by_lime", ())]
+    importance = {str(row[0]).lower(): float(row[1]) for row in rows}
+    known = [word for word in local if word in importance]
+    seen = sum(count >= 5 for count, _ in words["drawn"]) / max(len(words["drawn"]), 1) * words["words"]
+    correlation = nan
+    if len({local[word] for word in known}) > 3 and len({importance[word] for word in known}) > 1:
+        correlation = float(spearmanr([local[word] for word in known], [importance[word] for word in known]).statistic)
+    overlap = sum(word in top for word in local) / len(local)
+    return len(local), overlap, min(len(top) / max(seen, 1), 1.0), len(known), correlation
+
+
+def _rows(one: Example, plain: Callable[[str], str], mark: Callable[[Piece], str]) -> Iterator[tuple[str, str]]:
+    """Both models by name, each with the text as it sees it."""
+    for mask, pieces in zip(SIDES, (one.base, one.vmask), strict=True):
+        text = "".join(mark(piece) if piece.rank else plain(piece.text) for piece in pieces)
+        yield f"{shown(one.model)}-{shown(mask)}", text
+
+
+def _html_rows(one: Example) -> str:
+    """Two rows of a table, which share the cell of the class."""
+    (base, its), (vmask, other) = _rows(one, escape, _mark_html)
+    label = f"<td rowspan=2>{escape(one.label)}<br><small>{escape(_from(one))}</small></td>"
+    return (
+        f"<tr><th>{escape(base)}</th><td class=said>{its}</td>{label}</tr>"
+        f"<tr><th>{escape(vmask)}</th><td class=said>{other}</td></tr>"
+    )
+
+
+def _from(one: Example) -> str:
+    return f"{shown(one.dataset)}, {shown(one.by)}, seed {one.seed}"
+
+
+def _mark_html(piece: Piece) -> str:
+    style = css(max(piece.strength, FAINTEST))
+    return f'<mark style="{style}">{escape(piece.text)}<sup>{piece.rank}</sup></mark>'
+
+
+def _mark_markdown(piece: Piece) -> str:
+    bold = ("**", "**") if piece.text[0].isalnum() and piece.text[-1].isalnum() else ("<b>", "</b>")
+    return f"{bold[0]}{_plain(piece.text)}{bold[1]}{'⁰¹²³⁴⁵⁶⁷⁸⁹'[piece.rank]}"
+
+
+def _plain(text: str) -> str:
+    """A text that Markdown shows as it is, in one line of a table."""
+    text = re.sub(r"\s+", " ", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|~$])", r"\\\1", text)
