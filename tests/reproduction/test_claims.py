@@ -142,8 +142,8 @@ def words(top, frequent, seen=()):
         "top": [[f"t{i}", one, 3] for i, one in enumerate(top)],
         "frequent": [[f"f{i}", one, 99] for i, one in enumerate(frequent)],
         "top_seen_5": [[word, 0.9, 9] for word in seen],
-        "mean": 0.5,
-        "by_lime": [["fine", 0.8], ["dull", 0.7]],
+        "words": 100,
+        "drawn": [[9, 0.5], [1, 0.5]],
     }
 
 
@@ -167,10 +167,17 @@ def test_top_words_are_held_against_a_random_mask():
     assert verdict(results(importance=importance), "top_words").verdict == "not run"
 
 
-def test_local_and_global_agree_where_limes_words_are_above_the_mean():
-    found = verdict(results(importance={("sst2", "cnn", "vmask", "local"): words([0.9], [0.5])}), "agreement")
-    assert found.verdict == "holds"
-    assert "CNN SST-2 0.25" in found.evidence
+def test_local_and_global_agree_where_limes_words_are_among_the_masks_more_often_than_by_chance():
+    def made(by_lime):
+        cell = ("sst2", "cnn", "vmask", "local")
+        found = results(importance={cell: words([0.9], [0.5], ["fine", "dull"])})
+        found.records[cell][0]["splime"] = {"lime": {"absolute": [[word, 1.0] for word in by_lime]}}
+        return verdict(found, "agreement")
+
+    agreed = made(["Fine", "the", "dull", "of"])
+    assert agreed.verdict == "holds"
+    assert agreed.evidence == "Percent: CNN SST-2 50.0. By chance: CNN SST-2 4.0."  # 2 of half of 100 words
+    assert made(["the", "of"]).verdict == "does not hold"
 
 
 def test_sides_needs_both_methods_and_two_seeds_for_a_test():

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from math import isnan
 
 import pytest
 
@@ -11,7 +10,6 @@ from vmask.reproduction.examples import (
     INTRODUCTION,
     TABLE,
     Piece,
-    agreements,
     all_examples,
     examples,
     examples_html,
@@ -244,28 +242,6 @@ def importance(top, frequent=(), drawn=100):
         "frequent": [[word, score, 900] for word, score in frequent],
         "drawn": [[10, 0.5]] * (drawn // 2) + [[1, 0.5]] * (drawn // 2),
     }
-
-
-def test_local_and_global_importance_are_compared_where_both_know_the_words(grid):
-    sums = {"lime": {"absolute": [["Great", 5.0], ["bad", 4.0], ["fine", 3.0], ["the", 2.0], ["plot", 1.0]]}}
-    words = importance([("great", 0.9), ("bad", 0.95), ("fine", 0.8), ("other", 0.7)], [("the", 0.5)])
-    grid.local("imdb", "cnn", "vmask", 0, [], splime=sums, importance=words)
-    grid.local("imdb", "cnn", "base", 0, [], splime=sums)  # has no importance of words
-    (one,) = agreements(grid.results)
-    assert (one.dataset, one.model, one.seed) == ("imdb", "cnn", 0)
-    assert one.words == 5
-    assert one.overlap == pytest.approx(3 / 5)
-    assert one.chance == pytest.approx(4 / 500)  # half of a thousand words are seen five times
-    assert one.known == 4
-    assert one.correlation == pytest.approx(0.8)  # ranks 4 3 2 1 and 3 4 2 1
-
-
-def test_too_few_words_have_no_correlation(grid):
-    sums = {"lime": {"absolute": [["great", 5.0], ["bad", 4.0], ["plot", 1.0]]}}
-    grid.local("imdb", "cnn", "vmask", 0, [], splime=sums, importance=importance([("great", 0.9), ("bad", 0.95)]))
-    (one,) = agreements(grid.results)
-    assert one.known == 2
-    assert isnan(one.correlation)
 
 
 def test_reports_are_made_without_torch():

@@ -174,20 +174,17 @@ def _informed(results: Results) -> Claim:
 def _agreement(results: Results) -> Claim:
     """Whether words that LIME finds important are important to the mask."""
     found = {cell: one for cell in cells_of() if (one := local_and_global(results, *cell)) is not None}
-    agree = [cell for cell, one in found.items() if one > 0]
+    agree = [cell for cell, (share, chance) in found.items() if share > chance]
     verdict: ClaimVerdict = "not run"
     if found:
         verdict = "holds" if len(agree) == len(found) else "holds in part" if agree else "does not hold"
     sentence = (
-        "Local and global explanations agree (here: the words with the largest sums of LIME scores have a higher "
-        "importance than the mean word)."
+        "Local and global explanations agree (here: of the ten words with the largest sums of LIME scores, more are "
+        "among the mask's fifty than by chance)."
     )
-    return Claim(
-        "agreement",
-        sentence,
-        verdict,
-        f"Importance above the mean word's: {listed(found, 1, 2)}." if found else "not run",
-    )
+    shares = listed({cell: share for cell, (share, _) in found.items()})
+    chances = listed({cell: chance for cell, (_, chance) in found.items()})
+    return Claim("agreement", sentence, verdict, f"Percent: {shares}. By chance: {chances}." if found else "not run")
 
 
 def _of_words(results: Results, cell: Cell, which: str) -> list[float] | None:

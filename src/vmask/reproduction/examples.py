@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
-from math import nan
 from typing import Any
 
 from vmask.report.highlight import css
@@ -82,31 +81,6 @@ class Example:
     vmask: tuple[Piece, ...]
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """How far the explanations of single texts and the mask agree on the words that matter.
-
-    Attributes:
-        dataset: name of the dataset.
-        model: name of the model, which was trained with VMASK.
-        seed: of its training.
-        words: number of words with the highest sums of absolute scores over all explained texts, mostly ten.
-        overlap: share of them among the fifty words with the highest importance, of those seen five times or more.
-        chance: that share for words seen five times or more that are taken at random; about, from a draw of words.
-        known: number of the words whose importance the result file holds.
-        correlation: Spearman's, of sums and importance, over these; NaN for less than four.
-    """
-
-    dataset: str
-    model: str
-    seed: int
-    words: int
-    overlap: float
-    chance: float
-    known: int
-    correlation: float
-
-
 def all_examples(results: Results) -> list[Example]:
     """The texts of both tables; empty where no texts were explained."""
     return [*introduction(results), *examples(results)]
@@ -157,23 +131,6 @@ def marked(text: str, spans: Sequence[Sequence[int]], scores: Sequence[float], m
         pieces.append(Piece(text[start:end], ranks[place], scores[place] / scores[order[0]]))
         at = end
     return (*pieces, Piece(text[at:])) if at < len(text) else tuple(pieces)
-
-
-def agreements(results: Results, by: str = "lime") -> list[Agreement]:
-    """Local and global importance of words, for every training with VMASK whose texts were explained.
-
-    Local importance sums the scores of a word over all explained texts, as SP-LIME does, and so prefers frequent words;
-    the mask's does not. A result file holds ten words by the first and fifty by the second, so the correlation is one
-    of a few words that are important to begin with, and can be low although the overlap is high.
-    """
-    found = []
-    for dataset in datasets(results, LOCAL):
-        for model in models(results, dataset, LOCAL):
-            for seed, record in sorted(results.stage(dataset, model, "vmask", LOCAL).items()):
-                sums = record["splime"].get(by, {}).get("absolute")
-                if sums and record.get("importance"):
-                    found.append(Agreement(dataset, model, seed, *_agreement(sums, record["importance"])))
-    return found
 
 
 def examples_html(found: Sequence[Example]) -> str:
@@ -229,23 +186,6 @@ def _short_first(found: Sequence[Any], short: int) -> list[Any]:
 def _example(group: str, dataset: str, model: str, seed: int, by: str, pair: Sequence[Mapping[str, Any]]) -> Example:
     base, vmask = (marked(one["text"], one["spans"], one[by]) for one in pair)
     return Example(group, dataset, model, seed, by, pair[0]["label"], base, vmask)
-
-
-def _agreement(sums: Sequence[Sequence[Any]], words: Mapping[str, Any]) -> tuple[int, float, float, int, float]:
-    """The fields of an agreement, from number of words to correlation."""
-    from scipy.stats import spearmanr
-
-    local = {str(word).lower(): float(score) for word, score in sums}
-    top = {str(row[0]).lower() for row in words["top_seen_5"][:SHOWN]}
-    rows = [*words["frequent"], *words["top_seen_5"], *words["top"], *words.get("by_lime", ())]
-    importance = {str(row[0]).lower(): float(row[1]) for row in rows}
-    known = [word for word in local if word in importance]
-    seen = sum(count >= 5 for count, _ in words["drawn"]) / max(len(words["drawn"]), 1) * words["words"]
-    correlation = nan
-    if len({local[word] for word in known}) > 3 and len({importance[word] for word in known}) > 1:
-        correlation = float(spearmanr([local[word] for word in known], [importance[word] for word in known]).statistic)
-    overlap = sum(word in top for word in local) / len(local)
-    return len(local), overlap, min(len(top) / max(seen, 1), 1.0), len(known), correlation
 
 
 def _rows(one: Example, plain: Callable[[str], str], mark: Callable[[Piece], str]) -> Iterator[tuple[str, str]]:
