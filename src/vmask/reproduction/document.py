@@ -10,22 +10,14 @@ from pathlib import Path
 
 from vmask.experiments.published import Published
 from vmask.reproduction import check, formats
-from vmask.reproduction.claims import Claim
+from vmask.reproduction.claim import Claim
 from vmask.reproduction.examples import Example, examples_html, examples_markdown
+from vmask.reproduction.figures import Picture
 from vmask.reproduction.results import Results
 from vmask.reproduction.table import Table
 
 SEEDS = 5
 """Trainings of a cell that the count of accuracies asks for."""
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure that was written beside the document."""
-
-    name: str
-    title: str
-    caption: str
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ class Document:
         published: the paper's numbers, if they are at hand.
         tables: in their order.
         claims: of the paper, with verdicts.
-        pictures: figures, in their order.
+        pictures: figures that were written beside the document, in their order.
         examples: explained texts.
         vectors: the table of word vectors, where they were compared.
     """

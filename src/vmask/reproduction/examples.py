@@ -37,8 +37,6 @@ LEGEND = (
     "Marked are the three words that speak most for the predicted class; the first of them has the number 1. Words "
     "that do not speak for it are never marked."
 )
-SHOWN = 50
-"""Most important words of a model that a result file holds."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from vmask.experiments.published import Published, load_published
 from vmask.files import write_text
 from vmask.reproduction import formats
 from vmask.reproduction.claims import all_claims
-from vmask.reproduction.document import Document, Picture
+from vmask.reproduction.document import Document
 from vmask.reproduction.examples import all_examples
-from vmask.reproduction.figures import all_figures, save
+from vmask.reproduction.figures import Picture, all_figures, save
 from vmask.reproduction.results import Results
 from vmask.reproduction.tables import all_tables
 from vmask.reproduction.variants import variants_table
@@ -47,13 +47,16 @@ def read_document(folder: Path, published: Path | None) -> Document:
     )
 
 
-def draw(document: Document, folder: Path, formats: Sequence[str] = ("png", "svg")) -> list[Picture]:
-    """Draw the figures into a folder."""
+def draw(document: Document, folder: Path, kinds: Sequence[str] = ("png", "svg")) -> list[Picture]:
+    """Draw the figures into a folder.
+
+    Raises:
+        MissingExtra: where what draws them is not installed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = []
-    for figure in all_figures(document.results):
-        save(figure, folder, formats)
-        pictures.append(Picture(figure.name, figure.title, figure.caption))
+    pictures = list(all_figures(document.results))
+    for picture in pictures:
+        save(picture, folder, kinds)
     return pictures
 
 
