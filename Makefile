@@ -55,8 +55,9 @@ bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2;
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run
 
-reproduction: $(STAMP) ## Rewrite docs/reproduction.md and its figures from results/
+reproduction: $(STAMP) ## Rewrite docs/reproduction.md, its figures and the README's tables from results/
 	$(BIN)/python scripts/update_reproduction.py
+	$(BIN)/python scripts/update_readme.py
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
