@@ -172,17 +172,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "distil": benchmark("accuracy", "beside", "distil"),
     "speed": speed,
 }
-DOC_def claims() -> str:
-    """What the grid's results say of the paper's claims; docs/reproduction.md has the evidence."""
-    from update_reproduction import document
-
-    found = document()
-    rows = [f"| {claim.sentence} | {claim.verdict} |" for claim in found.claims]
-    return "\n".join([found.checked()[0], "", "| the paper | here |", "|---|---|", *rows])
-
-
-TABLES: dict[str, Callable[[], str]] = {
-    "claims": claims,
+DOC_TABLES: dict[str, Callable[[], str]] = {
     "metrics": metrics,
     "interpretability": benchmark("metrics", "table"),
 }
