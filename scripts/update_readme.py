@@ -155,7 +155,8 @@ def claims() -> str:
 
     found = document()
     rows = [f"| {claim.sentence} | {claim.verdict} |" for claim in found.claims]
-    return "\n".join([found.checked()[0], "", "| the paper | here |", "|---|---|", *rows])
+    first = f"Run so far: {found.covered()}. {found.checked()[0]}"
+    return "\n".join([first, "", "| the paper | here |", "|---|---|", *rows])
 
 
 TABLES: dict[str, Callable[[], str]] = {

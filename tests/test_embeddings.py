@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vmask.data import assets
-from vmask.embeddings import Vectors, coverage, read_vectors
+from vmask.embeddings import Vectors, coverage, read_vectors, remembering_vectors
 from vmask.errors import ConfigError, DataError, FileMissing
 
 SHARED = Path(__file__).parents[2] / "shared" / "embeddings"
@@ -230,3 +230,57 @@ def test_real_vectors_side_by_side():
     assert not vectors.matrix[at, :300].any()
     film = vectors.matrix[vectors.words.index("film"), :300]
     assert 2 < np.linalg.norm(film) < 4
+
+
+# Vectors that are kept in memory ------------------------------------------------------------------------------
+
+
+def test_vectors_are_read_once_while_they_are_remembered(tmp_path):
+    path = write_bin(tmp_path / "v.bin")
+    fresh = read_vectors(str(path), ["good", "film"], extra=2)
+    with remembering_vectors():
+        first = read_vectors(str(path), ["good", "film"], extra=2)
+        path.unlink()
+        assert read_vectors(str(path), ["good", "film"], extra=2) is first
+    assert first.words == fresh.words
+    np.testing.assert_array_equal(first.matrix, fresh.matrix)
+    with pytest.raises(FileMissing):
+        read_vectors(str(path), ["good", "film"], extra=2)
+
+
+def test_what_is_asked_otherwise_is_not_what_is_remembered(tmp_path):
+    paths = [str(write_bin(tmp_path / name)) for name in ("a.bin", "b.bin")]
+    with remembering_vectors():
+        first = read_vectors(paths[0], ["good"])
+        assert read_vectors(paths[0], ["film"]).words == ["film"]
+        assert read_vectors(paths[0], ["good"], extra=1).words == ["good", "the"]
+        assert read_vectors(paths[1], ["good"]).sources == ("b.bin",)
+        assert read_vectors(paths[0], ["good"]) is not first, "only the last are kept, for they are large"
+
+
+def test_nothing_is_remembered_before_or_after(tmp_path):
+    path = str(write_bin(tmp_path / "v.bin"))
+    with remembering_vectors():
+        inside = read_vectors(path, ["good"])
+        with remembering_vectors():
+            assert read_vectors(path, ["good"]) is not inside
+        assert read_vectors(path, ["good"]) is inside
+    one, other = (read_vectors(path, ["good"]) for _ in range(2))
+    assert len({id(inside), id(one), id(other)}) == 3
+
+
+def test_a_training_leaves_remembered_vectors_as_they_are(tmp_path, toy):
+    from vmask import TextClassifier
+
+    texts, labels = toy
+    words = ["lovely", "boring", "the", "film", "plot", "is"]
+    path = str(write_text(tmp_path / "v.txt", words, ROWS[: len(words)]))
+
+    def trained():
+        options = {"embeddings": path, "train_embeddings": True, "epochs": 2, "learning_rate": 0.05}
+        return TextClassifier("cnn", "base", model__filters=4, device="cpu", **options).fit(texts, labels)
+
+    alone = trained().predict_proba(texts[:20])
+    with remembering_vectors():
+        for _ in range(2):
+            np.testing.assert_array_equal(trained().predict_proba(texts[:20]), alone)

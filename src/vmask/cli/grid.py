@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vmask.cli.options import add_data_dir, add_json
 
 if TYPE_CHECKING:
-    from vmask.experiments.grid import Grid
+    from vmask.experiments.grid import Grid, Outcome
     from vmask.experiments.work import Task
 
 VECTORS = "VMASK_VECTORS"
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say what is to do, then do it. The exit code is 1 where a piece of work failed."""
+    """Say what is to do, then do it. The exit code is 1 where a piece of work failed, now or before."""
     from vmask.cli.show import print_json, say, say_result
 
     grid = _grid(args)
@@ -64,26 +64,28 @@ def run(args: argparse.Namespace) -> int:
     say(args, _time_line(len(left), seconds, unknown, args.jobs))
     errors: list[tuple[str, str]] = []
     count = _work(grid, left, args, errors)
+    before = 0 if args.retry_failed else summary["pieces"].get("failed", 0)
     if args.json:
         print_json({**summary, **count, "errors": [{"piece": piece, "error": error} for piece, error in errors]})
     else:
+        there = len(states) - before - sum(count[one] for one in ("done", "failed", "skipped"))
         say_result(
-            f"{count['done']} done, {count['failed']} failed, {count['skipped']} skipped, "
-            f"{len(states) - len(left)} were there already; results in {grid.places.results}"
+            f"{count['done']} done, {count['failed']} failed, {count['skipped']} skipped, {there} were there already"
+            f"{f', {before} failed before' if before else ''}; results in {grid.places.results}"
         )
         for piece, error in errors[:SHOWN_ERRORS]:
             say_result(f"failed: {piece}: {error}")
-        if count["failed"]:
-            say_result("Do these again with: --retry-failed")
-    return int(count["failed"] > 0)
+        if count["failed"] or before:
+            say_result("What failed is done again with: --retry-failed")
+    return int(count["failed"] + count["skipped"] + before > 0)
 
 
 def _grid(args: argparse.Namespace) -> Grid:
     from vmask.config import make
     from vmask.data.assets import cache_dir
-    from vmask.errors import ConfigError
+    from vmask.errors import ConfigError, FileMissing
     from vmask.experiments.grid import Grid, Wanted
-    from vmask.experiments.spec import Where, parse_seeds, parse_where, read_experiment
+    from vmask.experiments.spec import Where, check_where, parse_seeds, parse_where, read_experiment
     from vmask.experiments.work import Places
 
     if args.jobs < 1 or args.threads < 1:
@@ -91,14 +93,20 @@ def _grid(args: argparse.Namespace) -> Grid:
     experiment = read_experiment(args.file)
     only = parse_where(args.only)
     if args.seeds:
+        if only.seeds:
+            raise ConfigError("Seeds are given by --only and by --seeds. Leave one of them out.")
         only = make(Where, {**vars(only), "seeds": parse_seeds(args.seeds)})
+    check_where(only, experiment.cells, "--seeds" if args.seeds and not args.only else "--only")
     if not any(only.fits(cell) for cell in experiment.cells):
-        raise ConfigError(f"No cell of {args.file} fits {args.only or 'seeds ' + args.seeds}. Check the names.")
+        raise ConfigError(f"No cell of {args.file} is all that --only and --seeds ask for. Leave a part out.")
+    vectors = args.vectors_dir or os.environ.get(VECTORS)
+    if vectors and not Path(vectors).is_dir():
+        raise FileMissing(f"There is no folder {vectors}. Give the one with the word vectors to --vectors-dir.")
     places = Places(
         results=Path(args.out or experiment.out),
         models=Path(args.models) if args.models else cache_dir() / "grid" / experiment.name,
         data_dir=args.data_dir,
-        vectors_dir=args.vectors_dir or os.environ.get(VECTORS),
+        vectors_dir=vectors or None,
         threads=args.threads,
     )
     return Grid(experiment, places, Wanted(args.retry_failed, args.stale), only)
@@ -113,10 +121,10 @@ def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: li
     shown = not args.quiet and sys.stderr.isatty()
     with advancing(len(left), "pieces of the grid") if shown else nullcontext(lambda count: None) as advance:
 
-        def told(task: Task, error: str) -> None:
-            if error:
+        def told(task: Task, outcome: Outcome, error: str) -> None:
+            if outcome == "failed":
                 errors.append((task.title, error))
-            say(args, f"{task.title}: {error or 'done'}")
+            say(args, f"{task.title}: {error or outcome}")
             advance(1)
 
         return grid.run(args.jobs, told)

@@ -62,7 +62,8 @@ def commit() -> str:
     """The commit of the source, `+changes` where files differ from it; empty where there is no repository."""
     if not _git("ls-files", "--error-unmatch", str(Path(__file__))):
         return ""  # installed somewhere inside a repository of another project
-    return _git("rev-parse", "--short=10", "HEAD") + ("+changes" if _git("status", "--porcelain", str(SOURCE)) else "")
+    changed = _git("--no-optional-locks", "status", "--porcelain", str(SOURCE))  # it stands in no other git's way
+    return _git("rev-parse", "--short=10", "HEAD") + ("+changes" if changed else "")
 
 
 def _git(*words: str) -> str:

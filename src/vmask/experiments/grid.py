@@ -6,6 +6,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from vmask.experiments.cell import Cell, Combination, identity, short_name
 from vmask.experiments.facts import code_digest
@@ -13,6 +14,9 @@ from vmask.experiments.pool import Pool
 from vmask.experiments.spec import Experiment, Where
 from vmask.experiments.store import CELLS, SEARCH, State, Store
 from vmask.experiments.work import Places, Task, write_failure
+
+Outcome = Literal["done", "failed", "skipped", "there"]
+"""`skipped`: what it needs failed. `there`: after its search was done again, it turned out to be done already."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.store: Store = self.places.store
-        self.tasks = list(tasks_of(self.experiment, self.where))
+        self.tasks = list(dict.fromkeys(tasks_of(self.experiment, self.where)))  # two blocks may share a search
 
     def state(self, task: Task) -> State:
         """How a piece of work stands."""
@@ -62,23 +66,29 @@ class Grid:
             return "missing"
         return self.store.state(task.path(self.store), identity(asked), code_digest())
 
-    def left(self) -> list[Task]:
-        """What is to do, in its order."""
-        return [task for task in self.tasks if self.wanted.to_do(self.state(task))]
-
-    def run(self, jobs: int, told: Callable[[Task, str], None]) -> Counter[str]:
+    def run(self, jobs: int, told: Callable[[Task, Outcome, str], None]) -> Counter[str]:
         """Do what is to do.
 
         Args:
             jobs: processes that work side by side.
-            told: is told of every piece that is done, with its error or nothing.
+            told: is told of every piece what became of it, with its error or nothing.
 
         Returns:
-            How many were `done`, `failed` and, because what they need failed, `skipped`.
+            How many had which outcome.
         """
-        waiting, count = self.left(), Counter({"done": 0, "failed": 0, "skipped": 0})
+        count: Counter[str] = Counter({"done": 0, "failed": 0, "skipped": 0, "there": 0})
+        states = {task: self.state(task) for task in self.tasks}
+        waiting = [task for task, state in states.items() if self.wanted.to_do(state)]
         open_ = set(waiting)  # not done yet: waiting or running
-        failed: set[Task] = {task for task in self.tasks if task not in open_ and self.state(task) == "failed"}
+        failed: set[Task] = {task for task, state in states.items() if task not in open_ and state == "failed"}
+
+        def ended(task: Task, outcome: Outcome, error: str = "") -> None:
+            open_.discard(task)
+            if outcome in ("failed", "skipped"):
+                failed.add(task)
+            count[outcome] += 1
+            told(task, outcome, error)
+
         with Pool(self.experiment, self.places, min(jobs, max(len(waiting), 1))) as pool:
             while waiting or pool.running:
                 for task in list(waiting):
@@ -87,23 +97,19 @@ class Grid:
                     needs = needs_of(task, self.experiment)
                     if any(one in failed for one in needs):
                         waiting.remove(task)
-                        open_.discard(task)
-                        failed.add(task)
-                        count["skipped"] += 1
-                        told(task, "skipped, because what it needs failed")
+                        ended(task, "skipped", "skipped, because what it needs failed")
                     elif not any(one in open_ for one in needs):
                         waiting.remove(task)
-                        pool.start(task)
-                if not pool.running:
-                    continue
-                for task, error, died in pool.finished():
-                    open_.discard(task)
+                        if self.wanted.to_do(state := self.state(task)):  # its search may have been done since then
+                            pool.start(task)
+                        elif state == "failed":
+                            ended(task, "skipped", "skipped, because it failed before")
+                        else:
+                            ended(task, "there")
+                for task, error, died in pool.finished() if pool.running else ():
                     if died:
                         self._write_death(task, error)
-                    if error:
-                        failed.add(task)
-                    count["failed" if error else "done"] += 1
-                    told(task, error)
+                    ended(task, "failed" if error else "done", error)
         return count
 
     def _write_death(self, task: Task, error: str) -> None:
@@ -174,11 +180,11 @@ def _seconds_taken(store: Store) -> dict[tuple[str, ...], list[float]]:
             took.setdefault(key, []).append(seconds)
 
     for record in store.records(CELLS):
-        if record["status"] == "done":
+        if record.get("status") == "done":
             of = record["cell"]
             note(record["seconds"], record["stage"], of["dataset"], of["model"], of["mask"])
     for record in store.records(SEARCH):
-        if record["status"] == "done":
+        if record.get("status") == "done":
             of = record["combination"]
             seconds = sum(trial["seconds"] for trial in record["trials"])
             note(seconds, "search", of["dataset"], of["model"], of["mask"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
@@ -46,8 +48,9 @@ class Pool:
 
     def start(self, task: Task) -> None:
         """Give a task to a process that rests, or to a new one."""
+        self.resting = [one for one in self.resting if one[1].is_alive()]  # one may have died resting
         pipe, process = self.resting.pop() if self.resting else self._process()
-        with suppress(BrokenPipeError, ConnectionResetError):  # one that died resting is found by `finished`
+        with suppress(ConnectionError):  # one that died since then is found by `finished`
             pipe.send(task)
         self.running[pipe] = (process, task)
 
@@ -59,7 +62,8 @@ class Pool:
             try:
                 error, died = pipe.recv(), False
                 self.resting.append((pipe, process))
-            except (EOFError, ConnectionResetError):
+            except (EOFError, OSError):  # the latter where it died in the middle of its answer
+                pipe.close()
                 process.join()
                 code = process.exitcode or 0
                 how = f"signal {signal.Signals(-code).name}" if code < 0 else f"code {code}"
@@ -85,9 +89,21 @@ def serve(pipe: Connection, experiment: Experiment, places: Places) -> None:
     from vmask.errors import VmaskWarning
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard's is for the process in charge
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(places.threads)
     warnings.simplefilter("ignore", VmaskWarning)  # said by hundreds of trainings they hide the results
     worker = Worker(experiment, places)
-    with suppress(EOFError, KeyboardInterrupt), remembering_vectors():
+    with suppress(EOFError, ConnectionError), remembering_vectors():
         while True:
             pipe.send(worker.do(pipe.recv()))
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one in charge is gone, be it in the middle of a training.
+
+    Otherwise it would work on for hours, beside the processes of the next run and in the same folders.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

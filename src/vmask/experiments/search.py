@@ -61,6 +61,7 @@ def chosen_options(store: Store, search: Search | None, of: Combination) -> dict
     if len(trials) == 1:  # nothing to choose from
         return {**of.options, **trials[0]}
     record = store.read(store.search(of.key))
-    if record is None or record["status"] != "done" or record["identity"] != identity(asked_of_search(search, of)):
+    wanted = identity(asked_of_search(search, of))
+    if record is None or record.get("status") != "done" or record.get("identity") != wanted:
         return None
     return {**of.options, **record["trials"][record["chosen"]]["options"]}

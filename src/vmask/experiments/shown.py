@@ -131,5 +131,10 @@ def described(dataset: Dataset, name: str) -> dict[str, Any]:
         "words_seen": len(counts),
         "words_kept": sum(count >= (defaults.get("min_count") or 1) for count in counts.values()),
         "telling": telling_words(train.texts, [str(label) for label in train.labels], cleaning),
-        "test_labels": None if test is None else "".join(str(order[label]) for label in test.labels),
+        "test_labels": None if test is None else _joined([str(order[label]) for label in test.labels]),
     }
+
+
+def _joined(numbers: list[str]) -> str | list[str]:
+    """Numbers of one digit as a string, which is short; others as a list."""
+    return "".join(numbers) if max(map(len, numbers), default=0) == 1 else numbers

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import Any
 
 import yaml
 
-from vmask.config import make, option
-from vmask.errors import ConfigError, FileMissing
+from vmask.config import HIDES, make, option
+from vmask.errors import ConfigError, FileMissing, UnknownName, VmaskError, did_you_mean
 from vmask.evaluation.chosen import plugins
 from vmask.experiments.cell import Cell, Combination, short_name
+from vmask.experiments.store import SEARCH, TRAIN
 from vmask.explain import EXPLAINERS
 from vmask.masks import MASKS
 from vmask.metrics import METRICS
@@ -156,9 +158,11 @@ def read_experiment(path: str | Path) -> Experiment:
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path} holds no experiment. It needs `models` and `grid`, see docs/experiments.md.")
     try:
-        return _experiment(loaded, path)
-    except ConfigError as error:
+        experiment = _experiment(loaded, path)
+        _check(experiment)
+    except VmaskError as error:
         raise ConfigError(f"{path}: {error}") from None
+    return experiment
 
 
 def parse_where(text: str) -> Where:
@@ -187,78 +191,120 @@ def parse_seeds(value: Any) -> list[int]:
     Raises:
         ConfigError: for anything else.
     """
-    parts = value if isinstance(value, list) else str(value).split(",")
-    seeds: list[int] = []
-    for part in parts:
-        first, _, last = str(part).strip().partition("-")
-        if not first.isdecimal() or (last and not last.isdecimal()):
-            raise ConfigError(f"seeds is {value!r}. Write them as 0-4 or 0,2,5.")
-        seeds += range(int(first), int(last or first) + 1)
-    return seeds
+    parts = [str(part).strip() for part in (value if isinstance(value, list) else str(value).split(","))]
+    found = [re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part) for part in parts]
+    ranges = [range(int(one[1]), int(one[2] or one[1]) + 1) if one else range(0) for one in found]
+    if not ranges or not all(ranges):
+        raise ConfigError(f"seeds is {value!r}. Write them as 0-4 or 0,2,5.")
+    return [seed for one in ranges for seed in one]
+
+
+def check_where(where: Where, cells: Collection[Cell], of: str) -> None:
+    """See that some cell has every name of a filter: a misspelt one would leave out what is wanted and say nothing.
+
+    Raises:
+        ConfigError: for one that no cell has, with the nearest one.
+    """
+    for f in dataclasses.fields(Where):
+        for value in getattr(where, f.name):
+            if not any(Where(**{f.name: (value,)}).fits(cell) for cell in cells):
+                kind = f.name[:-1]
+                there = list(dict.fromkeys(str(cell.to_dict()[kind]) for cell in cells))
+                raise ConfigError(
+                    f"{of} asks for {kind} {value!r}, which no cell has.{did_you_mean(str(value), there)} "
+                    f"Available: {', '.join(there)}."
+                )
 
 
 _TOP = ("name", "title", "out", "models", "grid", "stages", "search")
 _BLOCK = ("datasets", "models", "masks", "seeds", "variants")
+_NAME = re.compile(r"\w[\w.+-]*")
+"""What names of files are made of."""
 
 
 def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
     _known(loaded, _TOP, "the file")
-    models = loaded.get("models") or {}
-    if not isinstance(models, Mapping) or not loaded.get("grid"):
-        raise ConfigError("an experiment needs `models` (a name and its options each) and `grid` (a list of blocks).")
-    cells = dict.fromkeys(cell for block in loaded["grid"] for cell in _cells(block, models, path.parent))
+    models = _mapping(loaded.get("models"), "models", dict)
+    blocks = _listed(loaded, "grid", "the file")
+    cells = dict.fromkeys(cell for block in blocks for cell in _cells(block, models, path.parent))
     keys = [cell.key for cell in cells]
     if twice := next((key for key in keys if keys.count(key) > 1), None):
-        raise ConfigError(f"there are two cells {twice} with different options. Give one of them a variant.")
+        raise ConfigError(
+            f"there are two cells {twice}, of different options or of two datasets with one name. Give one of them a "
+            "variant, or rename a dataset."
+        )
     search = loaded.get("search")
     return Experiment(
         name=str(loaded.get("name", path.stem)),
         title=str(loaded.get("title", "")),
         out=str(loaded.get("out", "results")),
         cells=tuple(cells),
-        stages=tuple(_stage(stage) for stage in loaded.get("stages") or ()),
-        search=None if search is None else _search(search),
+        stages=tuple(_stage(stage) for stage in _listed(loaded, "stages", "the file", [])),
+        search=None if search is None else _search(search, models),
     )
 
 
-def _cells(block: Mapping[str, Any], models: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
+def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
     _known(block, _BLOCK, "a block of `grid`")
-    masks = MASKS.names() if block.get("masks", ALL) == ALL else list(block["masks"])
+    masks = MASKS.names() if block.get("masks", ALL) == ALL else _listed(block, "masks", "a block of `grid`")
     for mask in masks:
         MASKS.get(mask)
-    for model in block["models"]:
+    for model in _listed(block, "models", "a block of `grid`"):
         if model not in models:
             raise ConfigError(f"the grid has model {model!r}, which `models` does not list. Add it there.")
-    variants: Mapping[str, Any] = block.get("variants") or {"": {}}
-    for dataset in block["datasets"]:
+    variants = _mapping(block.get("variants") or {"": {}}, "variants", dict)
+    for variant in variants:
+        if variant and not _NAME.fullmatch(variant):
+            raise ConfigError(f"variant {variant!r} cannot be part of a file's name. Use letters and digits.")
+    for dataset in _listed(block, "datasets", "a block of `grid`"):
         found = str(folder / dataset) if (folder / dataset).exists() else dataset  # a file beside the experiment's
         for model in block["models"]:
             for mask in masks:
                 for variant, options in variants.items():
-                    of = Combination(found, model, mask, variant, {**(models[model] or {}), **options})
+                    of = Combination(found, model, mask, variant, {**models[model], **options})
                     for seed in parse_seeds(block.get("seeds", 0)):
                         yield Cell(of, seed)
 
 
-def _stage(loaded: Mapping[str, Any]) -> Stage:
-    values = dict(loaded)
-    where = {**values.pop("where", {})}
+def _stage(loaded: Any) -> Stage:
+    _known(loaded, [f.name for f in dataclasses.fields(Stage)], "a stage")
+    values = {"name": "", **loaded}
+    where = dict(_known(values.get("where") or {}, [f.name for f in dataclasses.fields(Where)], "where"))
     if "seeds" in where:
         where["seeds"] = parse_seeds(where["seeds"])
     values["where"] = make(Where, where, "where.")
     for name, registry in (("metrics", METRICS), ("explainers", EXPLAINERS)):
-        chosen = plugins(registry, values.get(name, ()))
+        chosen = plugins(registry, values.get(name) or ())
         for one, options in chosen.items():
-            make(registry.get(one).Options, options, f"{one}.")
-        values[name] = {one: dict(options) for one, options in chosen.items()}
-    values["hide"] = tuple(values.get("hide", Stage.hide))
-    _known(values, [f.name for f in dataclasses.fields(Stage)], "a stage")
-    return Stage(**values)
+            make(registry.get(one).Options, options or {}, f"{one}.")
+        values[name] = {one: dict(options or {}) for one, options in chosen.items()}
+    if not values["metrics"]:
+        raise ConfigError(f"stage {values['name']!r} has no metrics. Name some, see `vmask ls metrics`.")
+    values["hide"] = tuple(_listed(values, "hide", "a stage", list(Stage.hide)))
+    for way in values["hide"]:
+        if way not in HIDES:
+            raise UnknownName("way of hiding", way, HIDES)
+    for name, least in (("n", 1), ("examples", 0), ("long", 1)):
+        _number(values.get(name, least), least, f"{name} of a stage")
+    stage = Stage(**values)
+    if not isinstance(stage.name, str) or not _NAME.fullmatch(stage.name) or stage.name in (TRAIN, SEARCH):
+        raise ConfigError(
+            f"the name of a stage is {stage.name!r}. It becomes part of a file's name: use letters and digits, and "
+            f"neither {TRAIN} nor {SEARCH}, which are names already."
+        )
+    return stage
 
 
-def _search(loaded: Mapping[str, Any]) -> Search:
+def _search(loaded: Any, models: Collection[str]) -> Search:
     _known(loaded, ("seed", "models", "masks"), "`search`")
-    search = Search(int(loaded.get("seed", 100)), loaded.get("models") or {}, loaded.get("masks") or {})
+    lists = {part: _mapping(loaded.get(part) or {}, f"{part} of `search`", list) for part in ("models", "masks")}
+    search = Search(_number(loaded.get("seed", 100), 0, "seed of `search`"), lists["models"], lists["masks"])
+    for model in search.shared:
+        if model not in models:
+            raise UnknownName("model of `search`", model, models)
+    for name, trials in (*search.shared.items(), *search.of_methods.items()):
+        if not all(isinstance(one, dict) for one in trials):
+            raise ConfigError(f"search has {name}: {trials!r}. Every trial must be options, such as {{beta: 0.3}}.")
     for mask, trials in search.of_methods.items():
         MASKS.get(mask)
         for model, shared in search.shared.items():
@@ -270,10 +316,62 @@ def _search(loaded: Mapping[str, Any]) -> Search:
     return search
 
 
-def _known(values: Mapping[str, Any], names: Collection[str], of: str) -> None:
+def _check(experiment: Experiment) -> None:
+    """See that the work can be begun: options that exist, filters that fit some cell, rankings that are trained."""
+    for stage in experiment.stages:
+        check_where(stage.where, experiment.cells, f"`where` of stage {stage.name}")
+    for cell in experiment.cells:
+        for stage in experiment.stages_of(cell):
+            experiment.ranker_of(cell, stage)
+    search = experiment.search
+    plans: dict[str, tuple[Combination, dict[str, Any]]] = {}
+    for of in dict.fromkeys(cell.combination for cell in experiment.cells):
+        trials: list[dict[str, Any]] = [{}] if search is None else search.trials(of)
+        for options in ({**of.options, **trial} for trial in trials):
+            plans[repr((of.model, of.mask, options))] = (of, options)  # whatever the dataset
+    for of, options in plans.values():
+        _check_options(of, options)
+
+
+def _check_options(of: Combination, options: Mapping[str, Any]) -> None:
+    from vmask.classifier import TextClassifier
+
+    try:
+        TextClassifier(of.model, of.mask, seed=0, device="cpu", **options).plan()
+    except (TypeError, VmaskError) as error:
+        raise ConfigError(f"the options of {of.key} cannot be used: {error}") from None
+
+
+def _known(values: Any, names: Collection[str], of: str) -> Mapping[str, Any]:
+    if not isinstance(values, Mapping):
+        raise ConfigError(f"{of} is {values!r}; it must have keys of these: {', '.join(names)}.")
     for key in values:
         if key not in names:
-            raise ConfigError(f"{of} has no key {key!r}. Available: {', '.join(names)}.")
+            near = did_you_mean(str(key), names)
+            raise ConfigError(f"{of} has no key {key!r}.{near} Available: {', '.join(names)}.")
+    return values
+
+
+def _listed(values: Mapping[str, Any], key: str, of: str, default: list[Any] | None = None) -> list[Any]:
+    """A list, and not one name, whose letters would be taken for names; an empty one only where that is the default."""
+    found = values.get(key, default)
+    if not isinstance(found, list) or (not found and found != default):
+        raise ConfigError(f"{of} has {key}: {found!r}. It must be a list, in [brackets].")
+    return found
+
+
+def _mapping(values: Any, of: str, kind: type) -> dict[str, Any]:
+    """Names with their options, or with lists of options; a name alone has none."""
+    if not isinstance(values, Mapping) or not all(one is None or isinstance(one, kind) for one in values.values()):
+        what = "options" if kind is dict else "a list of options"
+        raise ConfigError(f"{of} is {values!r}. It must have names with {what} each.")
+    return {str(name): kind() if one is None else one for name, one in values.items()}
+
+
+def _number(value: Any, least: int, of: str) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ConfigError(f"{of} is {value!r}; it must be a whole number of at least {least}.")
+    return value
 
 
 def _among(value: Any, values: Collection[Any]) -> bool:

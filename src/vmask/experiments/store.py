@@ -48,7 +48,7 @@ class Store:
             loaded = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             raise DataError(f"{path} is damaged: {error}. Remove it, and the grid makes it anew.") from None
         if not isinstance(loaded, dict):
             raise DataError(f"{path} holds no result. Remove it, and the grid makes it anew.")
@@ -71,7 +71,7 @@ class Store:
             return "missing"
         if record.get("status") != "done":
             return "failed"
-        return "done" if record["facts"]["code"] == code else "older"
+        return "done" if record.get("facts", {}).get("code") == code else "older"
 
     def records(self, folder: str = CELLS) -> Iterator[dict[str, Any]]:
         """All files of one of the folders, in the order of their names."""

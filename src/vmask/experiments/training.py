@@ -19,7 +19,7 @@ def fit_dataset(
 ) -> TextClassifier:
     """Train on the train split; the dev split picks the best epoch."""
     train, dev = dataset.splits["train"], dataset.splits["dev"]
-    others = [text for name, split in dataset.splits.items() if name != "train" for text in split.texts]
+    others = (text for name, split in dataset.splits.items() if name != "train" for text in split.texts)
     whole = dataset.card is not None and dataset.card.vocabulary_over == "all"
     return classifier.fit(
         train.texts,

@@ -21,13 +21,14 @@ from vmask.evaluation.measure import evaluate
 from vmask.evaluation.result import Evaluation
 from vmask.experiments.cell import Cell, Combination, identity, short_name
 from vmask.experiments.facts import facts, peak_memory
+from vmask.experiments.models import Model, find_model, find_or_train
 from vmask.experiments.search import asked_of_search, chosen_options, run_search
-from vmask.experiments.shown import examples, importance, kept_values, numbers, short
+from vmask.experiments.shown import described, examples, importance, kept_values, numbers, short
 from vmask.experiments.spec import Experiment, Search, Stage
 from vmask.experiments.store import TRAIN, Store
-from vmask.experiments.training import describe_training, fit_dataset
+from vmask.experiments.training import fit_dataset
 from vmask.files import sha256
-from vmask.persistence import CHECKPOINT, CONFIG, load_classifier, read_config
+from vmask.persistence import read_config
 
 log = logging.getLogger("vmask")
 
@@ -130,10 +131,11 @@ class Worker:
         Returns:
             The error's message, or nothing.
         """
-        asked = task.asked(self.store, self.experiment.search)
-        assert asked is not None, f"{task.title} was started before its search"
-        about = {"identity": identity(asked), "asked": asked}
+        about: dict[str, Any] = {}
         try:
+            asked = task.asked(self.store, self.experiment.search)
+            assert asked is not None, f"{task.title} was started before its search"
+            about = {"identity": identity(asked), "asked": asked}
             if isinstance(task.of, Combination):
                 self._search(task.of)
             elif task.stage is None:
@@ -178,33 +180,39 @@ class Worker:
 
         run_search(self.store, self.experiment.search, of, trial, self._facts())
 
-    def _model(self, cell: Cell, asked: Mapping[str, Any]) -> tuple[TextClassifier, dict[str, Any] | None]:
-        """The trained model of a cell, and what describes its training where it was trained only now."""
-        folder = self.folder(cell, asked)
-        if (folder / CONFIG).is_file():
-            return load_classifier(folder, "cpu"), None
-        dataset = self.dataset(cell.combination.dataset)
-        classifier = self._classifier(cell.combination, cell.seed, asked["options"])
-        started = time.perf_counter()
-        resumed = (folder / CHECKPOINT).is_dir()
-        with peak_memory() as memory:
-            fit_dataset(classifier, dataset, folder / CHECKPOINT, resume=True)
-        result = describe_training(classifier, dataset, time.perf_counter() - started)
-        classifier.save(folder)
-        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-        return classifier, {**result, **memory, "resumed": resumed}
+    def _model(self, cell: Cell, asked: Mapping[str, Any]) -> Model:
+        """The model of a cell by the code that there is now, trained where it is missing."""
+        return find_or_train(
+            self.folder(cell, asked, self._facts()["code"]),
+            self.dataset(cell.combination.dataset),
+            lambda: self._classifier(cell.combination, cell.seed, asked["options"]),
+        )
 
-    def folder(self, cell: Cell, asked: Mapping[str, Any]) -> Path:
+    def _recorded_model(self, cell: Cell) -> Model:
+        """The model that the file of a cell's training is about, also where older code made it."""
+        asked = asked_of_training(self.store, self.experiment.search, cell)
+        assert asked is not None
+        record = self.store.read(self.store.cell(cell.key))
+        if record is not None and record["status"] == "done" and record["identity"] == identity(asked):
+            folder = self.folder(cell, asked, record["facts"]["code"])
+            if found := find_model(folder, self.dataset(cell.combination.dataset)):
+                return found
+        return self._model(cell, asked)
+
+    def folder(self, cell: Cell, asked: Mapping[str, Any], code: str) -> Path:
         """The model folder of a cell, another one for other options or code."""
-        return self.places.models / f"{cell.key}--{identity({**asked, 'code': self._facts()['code']})}"
+        return self.places.models / f"{cell.key}--{identity({**asked, 'code': code})}"
 
     def _train(self, cell: Cell, about: Mapping[str, Any]) -> None:
         started = time.perf_counter()
         self._describe_dataset(cell.combination.dataset)
-        classifier, trained = self._model(cell, about["asked"])
+        found = self._model(cell, about["asked"])
+        classifier, trained = found.classifier, found.trained
         dataset = self.dataset(cell.combination.dataset)
+        seconds = time.perf_counter() - started
         if trained is None:  # cut off between the model and the file
             trained = {**classifier.about_, "memory_mb": None, "resumed": True}
+            seconds = trained["seconds"]
         history = short(classifier.history_)
         model = classifier.predictor_.model
         self.store.write(
@@ -217,12 +225,16 @@ class Worker:
                 "options": _portable(classifier.plan_.to_dict()),
                 "facts": self._facts(),
                 "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint, "notes": list(dataset.notes)},
-                "vectors": {"files": self._vectors(cell), "coverage": trained["coverage"], "of": _sources(classifier)},
+                "vectors": {
+                    "files": self._vectors(about["asked"]["options"]),
+                    "coverage": trained["coverage"],
+                    "of": _sources(classifier),
+                },
                 "dev_accuracy": trained["dev_accuracy"],
                 "test_accuracy": trained.get("test_accuracy"),
                 "best_epoch": trained["best_epoch"],
                 "epochs": trained["epochs"],
-                "seconds": round(time.perf_counter() - started, 1),
+                "seconds": round(seconds, 1),
                 "seconds_per_epoch": round(sum(row["seconds"] for row in history) / len(history), 3),
                 "memory_mb": trained["memory_mb"],
                 "resumed": trained["resumed"],
@@ -237,15 +249,11 @@ class Worker:
 
     def _measure(self, task: Task, cell: Cell, stage: Stage, about: Mapping[str, Any]) -> None:
         started = time.perf_counter()
-        search = self.experiment.search
-        asked = asked_of_training(self.store, search, cell)
-        assert asked is not None
-        classifier, _ = self._model(cell, asked)
-        dataset = self.dataset(cell.combination.dataset)
+        model = self._recorded_model(cell)
+        classifier, dataset = model.classifier, self.dataset(cell.combination.dataset)
         with peak_memory() as memory:
-            folder = self.folder(cell, asked)
-            kept = folder.with_name(f"{folder.name}.{stage.name}")
-            keep = KeptExplanations(kept, [read_config(folder)["sha256"]], overwrite=True)
+            kept = model.folder.with_name(f"{model.folder.name}.{stage.name}")
+            keep = KeptExplanations(kept, [read_config(model.folder)["sha256"]], overwrite=True)
             found = evaluate(
                 classifier,
                 dataset,
@@ -282,19 +290,17 @@ class Worker:
     def _ranking(self, ranker: Cell | None) -> dict[str, float] | None:
         if ranker is None:
             return None
-        asked = asked_of_training(self.store, self.experiment.search, ranker)
-        assert asked is not None
-        classifier, _ = self._model(ranker, asked)
+        classifier = self._recorded_model(ranker).classifier
         return {word.word.lower(): word.score for word in classifier.word_importance()}
 
     @lru_cache(maxsize=1)  # noqa: B019 - a worker lives as long as its process
     def _facts(self) -> dict[str, Any]:
         return {**facts(), "threads": self.places.threads}
 
-    def _vectors(self, cell: Cell) -> dict[str, str]:
+    def _vectors(self, options: Mapping[str, Any]) -> dict[str, str]:
         """The files of word vectors, with the beginning of their digests."""
-        spec = self._options(cell.combination.options).get("embeddings", "")
-        paths = [Path(part) for part in spec.split(",") if part and not part.startswith(DISTIL)]
+        parts = [part.strip() for part in (self._options(options).get("embeddings") or "").split(",")]
+        paths = [Path(part) for part in parts if part and not part.startswith(DISTIL)]
         return {path.name: _digest(path) for path in paths if path.is_file()}
 
     def _describe_dataset(self, name: str) -> None:
@@ -304,8 +310,6 @@ class Worker:
         before = self.store.read(path)
         if before is not None and before["fingerprint"] == dataset.fingerprint:
             return
-        from vmask.experiments.shown import described
-
         self.store.write(path, described(dataset, short_name(name)))
 
 

@@ -13,7 +13,7 @@ from vmask.reproduction import check, formats
 from vmask.reproduction.claim import Claim
 from vmask.reproduction.examples import Example, examples_html, examples_markdown
 from vmask.reproduction.figures import Picture
-from vmask.reproduction.results import Results
+from vmask.reproduction.results import DATASETS, METHODS, MODELS, TITLES, Results
 from vmask.reproduction.table import Table
 
 SEEDS = 5
@@ -57,9 +57,19 @@ class Document:
         failed = f" {len(self.results.failed)} pieces of work failed." if self.results.failed else ""
         return (
             f"{trained} trainings, {trials} trials of hyperparameters on dev and {measured} measurements of "
-            f"explanations and words, {seconds / 3600:.1f} hours of one core.{failed} Every number is made from the "
-            "files of results by one command; what was not run says so."
+            f"explanations and words, {seconds / 3600:.1f} hours of one core: {self.covered()}.{failed} Every number "
+            "is made from the files of results by one command; what was not run says so."
         )
+
+    def covered(self) -> str:
+        """Which models were run on which datasets: verdicts are about these."""
+        runs: dict[str, list[str]] = {}
+        for model in MODELS:
+            for dataset in DATASETS:
+                if any(self.results.stage(dataset, model, mask) for mask in METHODS):
+                    name = TITLES.get(self.results.model(model), model)
+                    runs.setdefault(name, []).append(TITLES[dataset])
+        return "; ".join(f"{model} on {', '.join(datasets)}" for model, datasets in runs.items())
 
     def checked(self) -> list[str]:
         """What holds, in lines."""

@@ -1,0 +1,116 @@
+"""Result files: how a piece of work stands, and a file that is there in full or not at all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from vmask.errors import DataError
+from vmask.experiments.store import CELLS, SEARCH, Store
+
+DONE = {"status": "done", "identity": "abc", "facts": {"code": "new"}, "value": 1}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("record", "state"),
+    [
+        (None, "missing"),
+        (DONE, "done"),
+        ({**DONE, "facts": {"code": "old"}}, "older"),
+        ({**DONE, "status": "failed"}, "failed"),
+        ({**DONE, "status": "failed", "facts": {"code": "old"}}, "failed"),
+        ({**DONE, "identity": "other"}, "changed"),
+        ({**DONE, "status": "failed", "identity": "other"}, "changed"),
+        ({**DONE, "status": "running"}, "missing"),  # a search that was cut off goes on
+        ({**DONE, "status": "running", "identity": "other"}, "changed"),
+        ({}, "changed"),
+    ],
+)
+def test_how_a_piece_of_work_stands(store, record, state):
+    path = store.cell("trec--cnn--base--s0")
+    if record is not None:
+        store.write(path, record)
+    assert store.state(path, "abc", "new") == state
+
+
+def test_files_have_the_names_of_their_cells(store, tmp_path):
+    assert store.cell("trec--cnn--base--s0") == tmp_path / "cells" / "trec--cnn--base--s0.json"
+    assert store.cell("trec--cnn--base--s0", "local") == tmp_path / "cells" / "trec--cnn--base--s0.local.json"
+    assert store.search("trec--cnn--base") == tmp_path / "search" / "trec--cnn--base.json"
+    assert store.data("trec") == tmp_path / "data" / "trec.json"
+
+
+def test_what_is_written_is_read_a_line_for_each_part(store):
+    record = {"status": "done", "texts": ["schön", 'a "b"', "\n"], "number": 0.1, "none": None, "more": {"a": [1, 2]}}
+    path = store.cell("a")
+    store.write(path, record)
+    assert store.read(path) == record
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) == len(record) + 2
+    assert '"more": {"a":[1,2]}' in text
+    assert "schön" in text
+
+
+def test_a_damaged_file_is_said_with_the_fix(store):
+    path = store.cell("a")
+    store.write(path, DONE)
+    for damage in (path.read_bytes()[:-9], b"", b"\xff\xfe", b"[1, 2]"):
+        path.write_bytes(damage)
+        with pytest.raises(
+            DataError, match=r"a\.json (is damaged|holds no result).*Remove it, and the grid makes it anew"
+        ):
+            store.state(path, "abc", "new")
+        with pytest.raises(DataError, match="Remove it"):
+            list(store.records(CELLS))
+
+
+def test_a_write_that_is_cut_off_leaves_the_file_as_it_was(store, monkeypatch):
+    path = store.cell("a")
+    store.write(path, DONE)
+    before = path.read_bytes()
+
+    def cut(self, *_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", cut)
+    with pytest.raises(KeyboardInterrupt):
+        store.write(path, {**DONE, "value": 2})
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_value_that_is_no_json_leaves_the_file_as_it_was(store):
+    path = store.cell("a")
+    store.write(path, DONE)
+    with pytest.raises(TypeError):
+        store.write(path, {"bad": object()})
+    assert store.read(path) == DONE
+
+
+def test_records_are_the_whole_files_of_a_folder_in_order(store):
+    assert list(store.records()) == []
+    for name in ("b", "a"):
+        store.write(store.cell(name), {"name": name})
+    store.write(store.search("c"), {"name": "c"})
+    (store.cell("a").parent / ".a.json.xyz.tmp").write_text('{"na')  # of a process that was killed
+    assert [record["name"] for record in store.records()] == ["a", "b"]
+    assert [record["name"] for record in store.records(SEARCH)] == ["c"]
+
+
+def test_a_file_that_may_not_be_read_is_not_called_damaged(store):
+    path = store.cell("a")
+    path.mkdir(parents=True)
+    with pytest.raises(OSError, match="directory") as caught:
+        store.read(path)
+    assert not isinstance(caught.value, DataError)
+
+
+def test_the_file_is_plain_json(store):
+    store.write(store.cell("a"), DONE)
+    assert json.loads(store.cell("a").read_bytes()) == DONE
