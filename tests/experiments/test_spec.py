@@ -331,7 +331,7 @@ def test_every_method_has_as_many_trials_of_its_own_seed(paper):
     for experiment in (paper, read_experiment(SHIPPED / "smoke.yaml")):
         trials = {}
         for cell in experiment.cells:
-            trials.setdefault(cell.combination.model, set()).add(len(experiment.search.trials(cell.combination)))
+            trials.setdefault((cell.combination.dataset, cell.combination.model), set()).add(len(experiment.search.trials(cell.combination)))
             assert cell.seed != experiment.search.seed
         assert all(len(numbers) == 1 for numbers in trials.values()), trials
     assert trials == {"cnn": {2}, "lstm": {2}}

@@ -156,7 +156,7 @@ def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> No
     rows: dict[tuple[str, str, str], Counter[str]] = {}
     for task, state in states.items():
         of = task.combination
-        count = rows.setdefault((short_name(of.dataset), of.model, task.kind), Counter())
+        count = rows.setdefault((short_name(of.dataset), short_name(of.model), task.kind), Counter())
         count[state] += 1
         count["to do"] += grid.wanted.to_do(state)
     for key, count in rows.items():

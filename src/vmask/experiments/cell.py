@@ -31,7 +31,7 @@ class Combination:
     @property
     def key(self) -> str:
         """`trec--cnn--vmask`, readable and unique in an experiment."""
-        return "--".join(filter(None, (_short(self.dataset), _short(self.model), self.mask, self.variant)))
+        return "--".join(filter(None, (short_name(self.dataset), short_name(self.model), self.mask, self.variant)))
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,12 @@ class Cell:
     def to_dict(self) -> dict[str, Any]:
         """What a result file says about which cell it is."""
         of = self.combination
-        names = {"dataset": short_name(of.dataset), "model": of.model, "mask": of.mask, "variant": of.variant}
-        return {**names, "seed": self.seed}
+        names = {"dataset": short_name(of.dataset), "model": short_name(of.model)}
+        return {**names, "mask": of.mask, "variant": of.variant, "seed": self.seed}
 
 
-def short_name(dataset: str) -> str:
-    """A dataset's name in results, where it is a path: the file's or folder's, without what ends it."""
-    return _short(dataset)
-
-
-def _short(name: str) -> str:
+def short_name(name: str) -> str:
+    """The name of a dataset or model in results; of a path the file's or folder's, without what ends it."""
     last = name.rstrip("/").rpartition("/")[2]
     return re.sub(r"[^\w.+-]+", "-", re.sub(r"\.(csv|tsv|jsonl?|parquet)$", "", last)).strip("-.").lower()
 

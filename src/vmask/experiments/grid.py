@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from vmask.experiments.cell import Cell, Combination, identity, short_name
 from vmask.experiments.facts import code_digest
 from vmask.experiments.pool import Pool
 from vmask.experiments.spec import Experiment, Where
-from vmask.experiments.store import CELLS, SEARCH, State, Store
+from vmask.experiments.starts import start_of
+from vmask.experiments.store import CELLS, SEARCH, TRAIN, State, Store
 from vmask.experiments.work import Places, Task, write_failure
 
 Outcome = Literal["done", "failed", "skipped", "there"]
@@ -122,8 +123,8 @@ class Grid:
         total, unknown = 0.0, 0
         for task in tasks:
             of = task.combination
-            dataset = short_name(of.dataset)
-            guesses = ((task.kind, dataset, of.model, of.mask), (task.kind, dataset, of.model), (task.kind, of.model))
+            dataset, model = short_name(of.dataset), short_name(of.model)
+            guesses = ((task.kind, dataset, model, of.mask), (task.kind, dataset, model), (task.kind, model))
             known = next((took[guess] for guess in guesses if guess in took), None)
             total, unknown = total + statistics.mean(known or [0.0]), unknown + (known is None)
         return total / max(jobs, 1), unknown
@@ -137,6 +138,7 @@ def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
     chosen = [cell for cell in experiment.cells if where.fits(cell)]
     stages = {cell: [(one, experiment.ranker_of(cell, one)) for one in experiment.stages_of(cell)] for cell in chosen}
     needed = {*chosen, *(ranker for pairs in stages.values() for _, ranker in pairs if ranker is not None)}
+    needed |= {start for cell in needed if (start := start_of(experiment, cell)) is not None}
     for block in _blocks([cell for cell in experiment.cells if cell in needed]):
         if experiment.search is not None:
             for of in dict.fromkeys(cell.combination for cell in block):
@@ -167,25 +169,30 @@ def needs_of(task: Task, experiment: Experiment) -> list[Task]:
         return []
     if task.stage is None:
         searched = experiment.search is not None and len(experiment.search.trials(task.of.combination)) > 1
-        return [Task(task.of.combination)] if searched else []
+        start = start_of(experiment, task.of)
+        return [*([Task(task.of.combination)] if searched else []), *([] if start is None else [Task(start)])]
     return [Task(task.of), *([] if task.ranker is None else [Task(task.ranker)])]
 
 
 def _seconds_taken(store: Store) -> dict[tuple[str, ...], list[float]]:
-    """The seconds of finished pieces of work, by kind, dataset, model and mask, and by less than that."""
+    """The seconds of finished pieces of work, by kind, dataset, model and mask, and by less than that.
+
+    Trials of a search tell how long a training takes, where none is done yet.
+    """
     took: dict[tuple[str, ...], list[float]] = {}
-
-    def note(seconds: float, kind: str, dataset: str, model: str, mask: str) -> None:
-        for key in ((kind, dataset, model, mask), (kind, dataset, model), (kind, model)):
-            took.setdefault(key, []).append(seconds)
-
+    trials: dict[tuple[str, ...], list[float]] = {}
     for record in store.records(CELLS):
         if record.get("status") == "done":
-            of = record["cell"]
-            note(record["seconds"], record["stage"], of["dataset"], of["model"], of["mask"])
+            _note(took, record["seconds"], record["stage"], record["cell"])
     for record in store.records(SEARCH):
         if record.get("status") == "done":
-            of = record["combination"]
-            seconds = sum(trial["seconds"] for trial in record["trials"])
-            note(seconds, "search", of["dataset"], of["model"], of["mask"])
-    return took
+            seconds = [trial["seconds"] for trial in record["trials"]]
+            _note(took, sum(seconds), SEARCH, record["combination"])
+            _note(trials, statistics.mean(seconds), TRAIN, record["combination"])
+    return {**trials, **took}
+
+
+def _note(took: dict[tuple[str, ...], list[float]], seconds: float, kind: str, of: Mapping[str, Any]) -> None:
+    dataset, model, mask = of["dataset"], of["model"], of["mask"]
+    for key in ((kind, dataset, model, mask), (kind, dataset, model), (kind, model)):
+        took.setdefault(key, []).append(seconds)

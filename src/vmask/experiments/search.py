@@ -36,7 +36,7 @@ def run_search(
     before = store.read(path) or {}
     same = before.get("identity") == wanted and before.get("status") == "running" and before.get("facts") == facts
     done: list[dict[str, Any]] = list(before["trials"]) if same else []
-    about = {"dataset": short_name(of.dataset), "model": of.model, "mask": of.mask, "variant": of.variant}
+    about = {"dataset": short_name(of.dataset), "model": short_name(of.model), "mask": of.mask, "variant": of.variant}
     for options in asked["trials"][len(done) :]:
         done.append({"options": options, **trial(options)})
         record = {"combination": about, "identity": wanted, "asked": asked, "trials": done, "facts": facts}

@@ -115,6 +115,9 @@ def described(dataset: Dataset, name: str) -> dict[str, Any]:
     card, defaults = dataset.card, dataset.defaults
     train, cleaning = dataset.splits["train"], defaults.get("cleaning") or "gentle"
     counts = count_words(train.texts, cleaning)
+    known = counts  # what the paper's size of the vocabulary is of
+    if card is not None and card.vocabulary_over == "all":
+        known = sum((count_words(dataset.splits[one].texts, cleaning) for one in ("dev", "test")), counts)
     test = dataset.splits.get("test")
     order = {label: number for number, label in enumerate(dataset.labels)}
     return {
@@ -129,7 +132,7 @@ def described(dataset: Dataset, name: str) -> dict[str, Any]:
         "threshold": None if card is None else card.threshold,
         "max_words": defaults.get("max_words"),
         "words_seen": len(counts),
-        "words_kept": sum(count >= (defaults.get("min_count") or 1) for count in counts.values()),
+        "words_kept": sum(count >= (defaults.get("min_count") or 1) for count in known.values()),
         "telling": telling_words(train.texts, [str(label) for label in train.labels], cleaning),
         "test_labels": None if test is None else _joined([str(order[label]) for label in test.labels]),
     }

@@ -82,15 +82,18 @@ class Search:
         seed: the one that all trials are trained with.
         shared: for each model the options of every trial, the same for all methods.
         of_methods: for each method what its trials have beside these, trial by trial.
+        datasets: those that are searched on, empty for all; on others the first trial is taken.
     """
 
     seed: int
     shared: Mapping[str, Sequence[Mapping[str, Any]]]
     of_methods: Mapping[str, Sequence[Mapping[str, Any]]]
+    datasets: tuple[str, ...] = ()
 
     def trials(self, of: Combination) -> list[dict[str, Any]]:
-        """The options of every trial of a combination; one trial without options where there is nothing to search."""
-        shared = [dict(one) for one in self.shared.get(of.model, ())]
+        """The options of every trial of a combination; one trial where there is nothing to search."""
+        number = None if _among(of.dataset, self.datasets) else 1
+        shared = [dict(one) for one in self.shared.get(of.model, ())][:number]
         own = self.of_methods.get(of.mask, ())
         return [{**one, **(own[number] if number < len(own) else {})} for number, one in enumerate(shared)] or [{}]
 
@@ -296,9 +299,10 @@ def _stage(loaded: Any) -> Stage:
 
 
 def _search(loaded: Any, models: Collection[str]) -> Search:
-    _known(loaded, ("seed", "models", "masks"), "`search`")
+    _known(loaded, ("seed", "models", "masks", "datasets"), "`search`")
     lists = {part: _mapping(loaded.get(part) or {}, f"{part} of `search`", list) for part in ("models", "masks")}
-    search = Search(_number(loaded.get("seed", 100), 0, "seed of `search`"), lists["models"], lists["masks"])
+    datasets = tuple(_listed(loaded, "datasets", "`search`", []))
+    search = Search(_number(loaded.get("seed", 100), 0, "seed of `search`"), lists["models"], lists["masks"], datasets)
     for model in search.shared:
         if model not in models:
             raise UnknownName("model of `search`", model, models)
@@ -318,6 +322,8 @@ def _search(loaded: Any, models: Collection[str]) -> Search:
 
 def _check(experiment: Experiment) -> None:
     """See that the work can be begun: options that exist, filters that fit some cell, rankings that are trained."""
+    if experiment.search is not None:
+        check_where(Where(datasets=experiment.search.datasets), experiment.cells, "`search`")
     for stage in experiment.stages:
         check_where(stage.where, experiment.cells, f"`where` of stage {stage.name}")
     for cell in experiment.cells:

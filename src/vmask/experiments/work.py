@@ -15,6 +15,7 @@ from typing import Any
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset, load_dataset
 from vmask.embeddings import DISTIL
+from vmask.encoders import public_name
 from vmask.errors import VmaskError
 from vmask.evaluation.kept import KeptExplanations
 from vmask.evaluation.measure import evaluate
@@ -25,6 +26,7 @@ from vmask.experiments.models import Model, find_model, find_or_train
 from vmask.experiments.search import asked_of_search, chosen_options, run_search
 from vmask.experiments.shown import described, examples, importance, kept_values, numbers, short
 from vmask.experiments.spec import Experiment, Search, Stage
+from vmask.experiments.starts import start_of
 from vmask.experiments.store import TRAIN, Store
 from vmask.experiments.training import fit_dataset
 from vmask.files import sha256
@@ -185,8 +187,13 @@ class Worker:
         return find_or_train(
             self.folder(cell, asked, self._facts()["code"]),
             self.dataset(cell.combination.dataset),
-            lambda: self._classifier(cell.combination, cell.seed, asked["options"]),
+            lambda: self._classifier(cell.combination, cell.seed, {**asked["options"], **self._start(cell)}),
         )
+
+    def _start(self, cell: Cell) -> dict[str, str]:
+        """The option that spares the first of two stages, where another cell is that."""
+        start = start_of(self.experiment, cell)
+        return {} if start is None else {"init_from": str(self._recorded_model(start).folder)}
 
     def _recorded_model(self, cell: Cell) -> Model:
         """The model that the file of a cell's training is about, also where older code made it."""
@@ -339,7 +346,11 @@ def _portable(plan: dict[str, Any]) -> dict[str, Any]:
     """A plan without the folders of the machine."""
     embeddings = str(plan["data"]["embeddings"])
     names = [part if part.startswith(DISTIL) else Path(part).name for part in embeddings.split(",")]
-    return {**plan, "data": {**plan["data"], "embeddings": ",".join(names)}}
+    model = {key: public_name(one) if key == "encoder" else one for key, one in plan["model_options"].items()}
+    start = plan["train"]["init_from"]
+    train = {**plan["train"], "init_from": None if start is None else Path(start).name}
+    data = {**plan["data"], "embeddings": ",".join(names)}
+    return {**plan, "model_options": model, "data": data, "train": train}
 
 
 def _predictions(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any] | None:

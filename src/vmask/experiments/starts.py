@@ -1,0 +1,32 @@
+"""Trainings in two stages: the first, without a mask, is a cell of its own, and need not be trained for every mask."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from vmask.classifier import TextClassifier
+from vmask.experiments.cell import Cell
+from vmask.experiments.spec import Experiment
+from vmask.fitting.train import FIRST
+
+
+def start_of(experiment: Experiment, cell: Cell) -> Cell | None:
+    """The cell whose model is what the first of two stages would make, where the experiment has it.
+
+    The result is the same to the last bit: the second stage draws from streams of its own.
+    """
+    of = cell.combination
+    if of.mask == FIRST:
+        return None
+    plan = TextClassifier(of.model, of.mask, seed=cell.seed, device="cpu", **of.options).plan()
+    if plan.train.stages != 2 or plan.train.init_from is not None:
+        return None
+    wanted = dataclasses.replace(of, mask=FIRST)
+    there = (one for one in experiment.cells if one.seed == cell.seed and one.combination == wanted)
+    return next((one for one in there if not _searched(experiment, cell, one)), None)
+
+
+def _searched(experiment: Experiment, *cells: Cell) -> bool:
+    """Whether options of any of them are searched for: then the two stages may differ in theirs."""
+    search = experiment.search
+    return search is not None and any(len(search.trials(cell.combination)) > 1 for cell in cells)
