@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from functools import lru_cache
 
 from vmask.classifier import TextClassifier
 from vmask.experiments.cell import Cell
@@ -16,14 +18,18 @@ def start_of(experiment: Experiment, cell: Cell) -> Cell | None:
     The result is the same to the last bit: the second stage draws from streams of its own.
     """
     of = cell.combination
-    if of.mask == FIRST:
-        return None
-    plan = TextClassifier(of.model, of.mask, seed=cell.seed, device="cpu", **of.options).plan()
-    if plan.train.stages != 2 or plan.train.init_from is not None:
+    if of.mask == FIRST or not _two_stages(of.model, of.mask, json.dumps(dict(of.options))):
         return None
     wanted = dataclasses.replace(of, mask=FIRST)
     there = (one for one in experiment.cells if one.seed == cell.seed and one.combination == wanted)
     return next((one for one in there if not _searched(experiment, cell, one)), None)
+
+
+@lru_cache(maxsize=1000)  # a grid asks again and again
+def _two_stages(model: str, mask: str, options: str) -> bool:
+    """Whether both stages are trained, by options as JSON."""
+    train = TextClassifier(model, mask, device="cpu", **json.loads(options)).plan().train
+    return train.stages == 2 and train.init_from is None
 
 
 def _searched(experiment: Experiment, *cells: Cell) -> bool:

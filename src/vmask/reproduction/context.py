@@ -10,7 +10,7 @@ from typing import Any
 from vmask.experiments.published import Published
 from vmask.experiments.store import TRAIN
 from vmask.reproduction.bands import judge_count, printed_step
-from vmask.reproduction.results import DATASETS, MODELS, OURS, TITLES, Results
+from vmask.reproduction.results import DATASETS, MODELS, OURS, Results, in_order, titled
 
 SPLITS = ("train", "dev", "test")
 PAPER_VECTORS = r"googlenews-vectors-negative300\.\w+(\.gz)?"
@@ -46,16 +46,32 @@ class Context:
 
     def column(self, dataset: str) -> str:
         """A dataset's name over a column; that of other data than the paper's says so."""
-        return TITLES[dataset] + (" (stand-in)" if DATA in self.data_differs(dataset) else "")
+        return titled(dataset) + (" (stand-in)" if DATA in self.data_differs(dataset) else "")
 
     def columns(self) -> tuple[str, ...]:
-        """The seven datasets."""
-        return tuple(self.column(dataset) for dataset in DATASETS)
+        """The datasets by name."""
+        return tuple(self.column(dataset) for dataset in self.datasets)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The paper's seven, where any of them was run, and others that were."""
+        return in_order([*(DATASETS if self.results.of_paper else ()), *(dataset for dataset, _ in self.results.ran)])
+
+    @property
+    def models(self) -> list[str]:
+        """The paper's three, where any of its datasets was run, and others that were."""
+        stands = {self.results.model(name): name for name in MODELS}
+        run = [stands.get(model, model) for _, model in self.results.ran]
+        return list(dict.fromkeys([*(one for one in MODELS if self.results.of_paper or one in run), *run]))
+
+    def cells(self, masks: Sequence[str]) -> list[Cell]:
+        """Every method of every model on every dataset."""
+        return [(dataset, model, mask) for dataset in self.datasets for model in self.models for mask in masks]
 
     def model(self, name: str) -> str:
         """A model's name at the head of a row: which one stands for the paper's."""
         own = self.results.model(name)
-        return f"{TITLES.get(own, own)} (for {TITLES[name]})" if own == OURS.get(name) else TITLES[name]
+        return f"{titled(own)} (for {titled(name)})" if own == OURS.get(name) else titled(name)
 
     def data_differs(self, dataset: str) -> tuple[str, ...]:
         """`data` where the test texts are others than the paper's, `train data` where only those to learn from are.
@@ -109,14 +125,14 @@ class Context:
         """A sentence for everything in which the cells differ from the paper's."""
         cells = [cell for cell in cells if self.results.stage(*cell)]
         found = {cell: self.differs(*cell) for cell in cells}
-        of_vectors = list(dict.fromkeys(TITLES[cell[1]] for cell in cells if VECTORS in found[cell]))
+        of_vectors = list(dict.fromkeys(titled(cell[1]) for cell in cells if VECTORS in found[cell]))
         if of_vectors:
             used = {_sources(one) for one in self.used(cell for cell in cells if VECTORS in found[cell])}
             yield f"{VECTORS}: {' and '.join(of_vectors)} had {_or(used)}, not all of GoogleNews, which the paper has."
         for model in MODELS:
             if any(cell[1] == model and ENCODER in found[cell] for cell in cells):
-                yield f"{ENCODER}: {TITLES[OURS[model]]} was run in place of {TITLES[model]}-base."
-        for dataset in DATASETS:
+                yield f"{ENCODER}: {titled(OURS[model])} was run in place of {titled(model)}-base."
+        for dataset in self.datasets:
             reasons = next((self.data_differs(cell[0]) for cell in cells if cell[0] == dataset), ())
             if reasons:
                 yield self._data_note(dataset, reasons[0])
@@ -130,7 +146,7 @@ class Context:
                 sizes.append(f"{rows.get(split, 0):,} {split} texts for {published:,.0f}")
         told = f": {', '.join(sizes)}" if sizes else ""
         what = "other texts than the paper's" if reason == DATA else "the paper's, but fewer texts to learn from"
-        return f"{reason}: {TITLES[dataset]} is {what}{told}."
+        return f"{reason}: {titled(dataset)} is {what}{told}."
 
     def failed(self, cells: Iterable[Cell], stage: str = TRAIN) -> Iterator[str]:
         """A sentence about what was tried and failed, which the table shows as not run."""
@@ -143,11 +159,6 @@ class Context:
                 names.append(f"{of['dataset']} {of['model']} {of['mask']} seed {of['seed']}")
         if names:
             yield f"Failed, and so not run: {', '.join(sorted(names))}."
-
-
-def cells_of(models: Sequence[str], masks: Sequence[str]) -> list[Cell]:
-    """Every method of every model on every dataset."""
-    return [(dataset, model, mask) for dataset in DATASETS for model in models for mask in masks]
 
 
 def _sources(record: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from vmask.reproduction import check, formats
 from vmask.reproduction.claim import Claim
 from vmask.reproduction.examples import Example, examples_html, examples_markdown
 from vmask.reproduction.figures import Picture
-from vmask.reproduction.results import DATASETS, METHODS, MODELS, TITLES, Results
+from vmask.reproduction.results import Results, titled
 from vmask.reproduction.table import Table
 
 SEEDS = 5
@@ -45,7 +45,7 @@ class Document:
     @property
     def title(self) -> str:
         """The heading."""
-        return "Reproduction of the paper's experiments"
+        return "Reproduction of the paper's experiments" if self.results.of_paper else "Results of a grid"
 
     def lead(self) -> str:
         """One paragraph: what this is and what was run."""
@@ -64,17 +64,16 @@ class Document:
     def covered(self) -> str:
         """Which models were run on which datasets: verdicts are about these."""
         runs: dict[str, list[str]] = {}
-        for model in MODELS:
-            for dataset in DATASETS:
-                if any(self.results.stage(dataset, model, mask) for mask in METHODS):
-                    name = TITLES.get(self.results.model(model), model)
-                    runs.setdefault(name, []).append(TITLES[dataset])
+        for dataset, model in self.results.ran:
+            runs.setdefault(titled(model), []).append(titled(dataset))
         return "; ".join(f"{model} on {', '.join(datasets)}" for model, datasets in runs.items())
 
     def checked(self) -> list[str]:
         """What holds, in lines."""
         if self.published is None:
             return ["The published numbers are not at hand, so nothing is held against them."]
+        if not self.results.of_paper:
+            return ["No dataset of the paper was run, so there is nothing to hold against its numbers."]
         accuracy = next((table for table in self.tables if table.name == "accuracy"), None)
         lines = [] if accuracy is None else [check.reached(accuracy, SEEDS).words()]
         return [*lines, *check.summary(self.tables)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import nan
@@ -30,6 +30,17 @@ OURS = {"bert": "minilm"}
 """Which of our models stands for one of the paper's that is not at hand."""
 OWN = {"bert": r"(.*/)?bert-base\b.*"}
 """What the paper's model is called where it is at hand after all."""
+
+
+def titled(name: str) -> str:
+    """What people call a dataset, model or method."""
+    return TITLES.get(name, name)
+
+
+def in_order(datasets: Iterable[str]) -> list[str]:
+    """Datasets in the paper's order, then others by alphabet."""
+    found = set(datasets)
+    return [*(one for one in DATASETS if one in found), *sorted(found.difference(DATASETS))]
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,18 @@ class Results:
         """Which of the models that were run is one of the paper's, or stands for it."""
         own = (one for one in self._models if name in OWN and re.fullmatch(OWN[name], one))
         return next(own, OURS.get(name, name))
+
+    @cached_property
+    def ran(self) -> list[tuple[str, str]]:
+        """Datasets and models that were trained, in order."""
+        pairs = {(dataset, model) for dataset, model, _, stage in self.records if stage == TRAIN}
+        order = in_order(dataset for dataset, _ in pairs)
+        return sorted(pairs, key=lambda pair: (order.index(pair[0]), pair[1]))
+
+    @property
+    def of_paper(self) -> bool:
+        """Whether any dataset of the paper was run."""
+        return any(dataset in DATASETS for dataset, _ in self.ran)
 
     @cached_property
     def _models(self) -> list[str]:

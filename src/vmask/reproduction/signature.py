@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vmask.reproduction.context import SPLITS, Cell, Context
-from vmask.reproduction.results import DATASETS, TITLES
+from vmask.reproduction.results import in_order, titled
 
 NONE = "Nothing of this was run."
 SETTINGS = {"lime": ("samples",), "shapley": ("permutations",)}
@@ -21,7 +21,7 @@ def signature(context: Context, cells: Sequence[Cell], stage: str = "train") -> 
     names = {record["cell"]["dataset"] for record in records}
     trained = context.used(cells) if stage != "train" else records
     parts = [
-        data(context, [dataset for dataset in DATASETS if dataset in names]),
+        data(context, in_order(names)),
         _vectors(trained),
         *_measured(records),
         _seeds([list(context.results.stage(*cell, stage)) for cell in cells]),
@@ -75,7 +75,7 @@ def _measured(records: Sequence[Mapping[str, Any]]) -> Iterable[str]:
         chosen = [record["measured"]["explainers"].get(name) for record in measured]
         told = _among(" ".join(f"{options[one]:,} {one}" for one in settings) for options in chosen if options)
         if told:
-            yield f"{TITLES[name]} of {told}"
+            yield f"{titled(name)} of {told}"
     yield f"n {_by_dataset(measured)} texts"
 
 
@@ -84,10 +84,10 @@ def _by_dataset(records: Sequence[Mapping[str, Any]]) -> str:
     counts: dict[str, list[int]] = {}
     for record in records:
         counts.setdefault(record["cell"]["dataset"], []).append(record["measured"]["n"])
-    each = {dataset: _among(counts[dataset]) for dataset in DATASETS if dataset in counts}
+    each = {dataset: _among(counts[dataset]) for dataset in in_order(counts)}
     if len(set(each.values())) == 1:
         return next(iter(each.values()))
-    return ", ".join(f"{TITLES[dataset]} {count}" for dataset, count in each.items())
+    return ", ".join(f"{titled(dataset)} {count}" for dataset, count in each.items())
 
 
 def _seeds(seeds: Sequence[Sequence[int]]) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 
 from vmask.experiments.published import Published
 from vmask.reproduction.bands import share_band
-from vmask.reproduction.context import Cell, Context, cells_of
+from vmask.reproduction.context import Cell, Context
 from vmask.reproduction.entries import BASE, BOLD, NO_NUMBER, entry, exact, scaled, supported, unjudged
-from vmask.reproduction.results import CONTROLS, DATASETS, METHODS, MODELS, TITLES, Results, over_seeds
+from vmask.reproduction.results import CONTROLS, METHODS, Results, over_seeds, titled
 from vmask.reproduction.signature import signature
 from vmask.reproduction.table import Entry, Row, Table
 from vmask.reproduction.tables_data import datasets_table, preprocessing_table
@@ -88,7 +88,11 @@ def _accuracies(
     split: str,
 ) -> Table:
     """A table of accuracies, whose bands are of the paper's texts of a split."""
-    groups = {(d, model): {mask: by_seed((d, model, mask)) for mask in MASKS} for d in DATASETS for model in MODELS}
+    groups = {
+        (d, model): {mask: by_seed((d, model, mask)) for mask in MASKS}
+        for d in context.datasets
+        for model in context.models
+    }
     bold = supported(groups)
 
     def make(cell: Cell) -> Entry:
@@ -139,15 +143,18 @@ def _by_method(
     notes: tuple[str, ...],
 ) -> Table:
     """A table of models and methods by datasets."""
-    cells = cells_of(MODELS, masks)
+    cells = context.cells(masks)
     return Table(
         name=name,
         title=title,
         heads=("model", "method"),
         columns=context.columns(),
         rows=[
-            Row((context.model(model), TITLES[mask]), tuple(make((dataset, model, mask)) for dataset in DATASETS))
-            for model in MODELS
+            Row(
+                (context.model(model), titled(mask)),
+                tuple(make((dataset, model, mask)) for dataset in context.datasets),
+            )
+            for model in context.models
             for mask in masks
         ],
         signature=signature(context, cells),
@@ -161,11 +168,11 @@ def _by_method(
 def previous_table(context: Context) -> Table:
     """Table 10: what earlier papers report, beside our models without a mask."""
     rows = []
-    for model in MODELS:
+    for model in context.models:
         for paper, numbers in context.rows("previous").get(model, {}).items():
-            entries = [_previous(context, (dataset, model, BASE), numbers.get(dataset)) for dataset in DATASETS]
+            entries = [_previous(context, (dataset, model, BASE), numbers.get(dataset)) for dataset in context.datasets]
             rows.append(Row((context.model(model), paper), tuple(entries)))
-    cells = cells_of(MODELS, (BASE,))
+    cells = context.cells((BASE,))
     return Table(
         name="previous",
         title="Earlier papers' accuracy, beside our models without a mask",
@@ -194,14 +201,14 @@ def _previous(context: Context, cell: Cell, published: float | None) -> Entry:
 def parameters_table(context: Context) -> Table:
     """Parameters of the models; the paper's text gives one number a model."""
     rows = []
-    for model in MODELS:
+    for model in context.models:
         published = context.number("parameters", model)
         paper = Entry(text=NO_NUMBER if published is None else f"{published:,.0f}", published=published)
         for mask in COUNTED:
             for which in ("all", "trained"):
-                entries = [_parameters(context, (dataset, model, mask), which) for dataset in DATASETS]
-                rows.append(Row((context.model(model), TITLES[mask], which), (*entries, paper)))
-    cells = cells_of(MODELS, COUNTED)
+                entries = [_parameters(context, (dataset, model, mask), which) for dataset in context.datasets]
+                rows.append(Row((context.model(model), titled(mask), which), (*entries, paper)))
+    cells = context.cells(COUNTED)
     return Table(
         name="parameters",
         title="Parameters",

@@ -8,7 +8,6 @@ from typing import Any
 from vmask.reproduction.bands import NEAR, judge_count
 from vmask.reproduction.context import SPLITS, Context
 from vmask.reproduction.entries import exact
-from vmask.reproduction.results import DATASETS
 from vmask.reproduction.signature import NONE, data
 from vmask.reproduction.table import Entry, Row, Table
 
@@ -22,9 +21,7 @@ def datasets_table(context: Context) -> Table:
         ours = {"classes": facts.get("classes"), "length": facts.get("average_length"), **facts.get("rows", {})}
         return [_counted(context, "datasets", dataset, name, ours.get(name)) for name in ("classes", "length", *SPLITS)]
 
-    return _by_dataset(
-        context, "datasets", "The seven datasets", 2, ("classes", "words", "train", "dev", "test"), entries
-    )
+    return _by_dataset(context, "datasets", "The datasets", 2, ("classes", "words", "train", "dev", "test"), entries)
 
 
 def preprocessing_table(context: Context) -> Table:
@@ -55,7 +52,7 @@ def _counted(context: Context, table: str, dataset: str, name: str, ours: float 
 def _by_dataset(
     context: Context, name: str, title: str, number: int, columns: tuple[str, ...], entries: Any, note: str = ""
 ) -> Table:
-    known = [dataset for dataset in DATASETS if dataset in context.results.datasets]
+    known = [dataset for dataset in context.datasets if dataset in context.results.datasets]
     told = [
         f"{context.column(dataset)}: {' '.join(context.results.datasets[dataset]['notes'])}"
         for dataset in known
@@ -68,7 +65,7 @@ def _by_dataset(
         columns=columns,
         rows=[
             Row((context.column(dataset),), tuple(entries(dataset, dict(context.results.datasets.get(dataset, {})))))
-            for dataset in DATASETS
+            for dataset in context.datasets
         ],
         signature=data(context, known) or NONE,
         notes=(COUNTS, *filter(None, [note]), *told),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from vmask.reproduction.bands import mean_band, text_deviation
-from vmask.reproduction.context import Cell, Context, cells_of
+from vmask.reproduction.context import Cell, Context
 from vmask.reproduction.entries import BOLD, entry, scaled, supported
-from vmask.reproduction.results import DATASETS, MODELS, TITLES, Key
+from vmask.reproduction.results import TITLES, Key, titled
 from vmask.reproduction.signature import signature
 from vmask.reproduction.table import Entry, Row, Table
 
@@ -73,12 +73,12 @@ def naopc_table(context: Context) -> Table:
 
     rows = list(_rows(context, masks, make))
     for part, title in LIMITS.items():
-        for model in MODELS:
+        for model in context.models:
             for mask in masks:
-                cells = [(dataset, model, mask) for dataset in DATASETS]
+                cells = [(dataset, model, mask) for dataset in context.datasets]
                 found = [scaled(context.results.score(*cell, LOCAL, Key("naopc", part=part))) for cell in cells]
                 entries = [entry(one, differs=context.differs(*cell)) for one, cell in zip(found, cells, strict=True)]
-                rows.append(Row((title, context.model(model), TITLES[mask]), tuple(entries)))
+                rows.append(Row((title, context.model(model), titled(mask)), tuple(entries)))
     limits_note = (
         "NAOPC deletes all words, one by one; 0 is the worst order of a text's words and 100 the best. The limits are "
         "the AOPC of these orders: of the model, whatever explains it. The paper has AOPC alone, whose limits are not "
@@ -90,10 +90,10 @@ def naopc_table(context: Context) -> Table:
 def _rows(context: Context, masks: tuple[str, ...], make: Callable[[str, Cell], Entry]) -> Iterator[Row]:
     for by in (*EXPLAINERS, FLOOR):
         title = TITLES.get(by, FLOOR_TITLE)
-        for model in MODELS:
+        for model in context.models:
             for mask in masks:
-                entries = tuple(make(by, (dataset, model, mask)) for dataset in DATASETS)
-                yield Row((title, context.model(model), TITLES[mask]), entries)
+                entries = tuple(make(by, (dataset, model, mask)) for dataset in context.datasets)
+                yield Row((title, context.model(model), titled(mask)), entries)
 
 
 def _table(
@@ -105,7 +105,7 @@ def _table(
     notes: tuple[str, ...],
     number: int | None,
 ) -> Table:
-    cells = cells_of(MODELS, masks)
+    cells = context.cells(masks)
     return Table(
         name=name,
         title=title,
@@ -120,7 +120,9 @@ def _table(
 
 
 def _masks(context: Context) -> tuple[str, ...]:
-    measured = {mask for dataset, _, mask, stage in context.results.records if stage == LOCAL and dataset in DATASETS}
+    measured = {
+        mask for dataset, _, mask, stage in context.results.records if stage == LOCAL and dataset in context.datasets
+    }
     return (*COMPARED, *sorted(mask for mask in measured if mask not in COMPARED and mask in TITLES))
 
 
@@ -130,8 +132,8 @@ def _bold(context: Context, metric: str, masks: tuple[str, ...]) -> set[tuple[tu
         {
             (by, d, model): {mask: context.results.scored(d, model, mask, LOCAL, Key(metric, by)) for mask in masks}
             for by in EXPLAINERS
-            for d in DATASETS
-            for model in MODELS
+            for d in context.datasets
+            for model in context.models
         }
     )
 
@@ -147,15 +149,15 @@ def post_hoc_table(context: Context) -> Table:
     few = context.number("text", "post_hoc_few", "value")
     rows = []
     for k in KEPT:
-        for model in MODELS:
+        for model in context.models:
             for title, (mask, by) in RANKED.items():
                 published = None
                 if k == few and model != "bert" and title == "VMASK":
                     published = context.number("text", "post_hoc_few_percent", "value")
                 key = Key("post_hoc_accuracy", by, part=f"k={k}")
-                entries = [_post_hoc(context, (dataset, model, mask), key, published) for dataset in DATASETS]
+                entries = [_post_hoc(context, (dataset, model, mask), key, published) for dataset in context.datasets]
                 rows.append(Row((f"k = {k}", context.model(model), title), tuple(entries)))
-    cells = cells_of(MODELS, list(dict.fromkeys(mask for mask, _ in RANKED.values())))
+    cells = context.cells(list(dict.fromkeys(mask for mask, _ in RANKED.values())))
     return Table(
         name="post_hoc_accuracy",
         title="Post-hoc accuracy from the k most important words of a text",

@@ -7,7 +7,7 @@ from typing import Any
 
 from vmask.reproduction.context import Context
 from vmask.reproduction.entries import NO_NUMBER, exact
-from vmask.reproduction.results import CONTROLS, DATASETS, METHODS, MODELS, TITLES
+from vmask.reproduction.results import CONTROLS, METHODS, titled
 from vmask.reproduction.signature import NONE, data, made
 from vmask.reproduction.table import Entry, Row, Table
 
@@ -25,8 +25,8 @@ def search_table(context: Context) -> Table:
     """Every trial with its dev accuracy; which one was chosen."""
     found = [
         (dataset, model, mask, search)
-        for dataset in DATASETS
-        for model in MODELS
+        for dataset in context.datasets
+        for model in context.models
         for mask in (*METHODS, *CONTROLS)
         if (search := context.results.searches.get((dataset, context.results.model(model), mask))) is not None
     ]
@@ -40,7 +40,7 @@ def search_table(context: Context) -> Table:
         heads=("dataset", "model", "method"),
         columns=(*(f"trial {number}" for number in range(1, most + 1)), "chosen"),
         rows=[
-            Row((context.column(dataset), context.model(model), TITLES[mask]), _trials(search, most))
+            Row((context.column(dataset), context.model(model), titled(mask)), _trials(search, most))
             for dataset, model, mask, search in found
         ],
         signature="; ".join(filter(None, [*parts, made(records)])) if records else NONE,

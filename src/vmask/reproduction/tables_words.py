@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vmask.reproduction.bands import Band, correlation_band
-from vmask.reproduction.context import Cell, Context, cells_of
+from vmask.reproduction.context import Cell, Context
 from vmask.reproduction.entries import NO_NUMBER, entry
-from vmask.reproduction.results import DATASETS, MODELS, TITLES, Key, over_seeds
+from vmask.reproduction.results import Key, over_seeds, titled
 from vmask.reproduction.signature import signature
 from vmask.reproduction.table import Entry, Row, Table
 from vmask.statistics import Estimate
@@ -35,12 +35,12 @@ def sp_lime_table(context: Context) -> Table:
     """Table 6: the words with the largest sums of LIME scores, for each class and in absolute value."""
     published = context.rows("sp_lime")
     rows = []
-    cells = cells_of(MODELS, EXPLAINED)
+    cells = context.cells(EXPLAINED)
     for cell in cells:
         dataset, model, mask = cell
         words = published.get(model, {}).get(mask, ()) if dataset == LISTED else ()
         if dataset == LISTED or _sums(context, cell):
-            heads = (context.column(dataset), context.model(model), TITLES[mask])
+            heads = (context.column(dataset), context.model(model), titled(mask))
             rows.append(Row(heads, _sp_lime(context, cell, words)))
     return Table(
         name="sp_lime",
@@ -52,7 +52,7 @@ def sp_lime_table(context: Context) -> Table:
         notes=(
             "Words of the lowest seed. Signed sums are of the texts that the model puts into the class; absolute ones "
             "of all. The paper does not say which it has; its words are almost all of the positive class.",
-            f"'{NO_NUMBER}': the paper has words of {TITLES[LISTED]} alone. Of other datasets, what was run is listed.",
+            f"'{NO_NUMBER}': the paper has words of {titled(LISTED)} alone. Of other datasets, what was run is listed.",
             *context.notes(cells),
         ),
         number=6,
@@ -114,16 +114,16 @@ def importance_table(context: Context) -> Table:
         ),
     }
     rows = []
-    for model in MODELS:
+    for model in context.models:
         for title, (measure, published, band) in measures.items():
             entries = []
-            for dataset in DATASETS:
+            for dataset in context.datasets:
                 plotted = (model, dataset) == PLOTTED
                 ours = _over_seeds(context, (dataset, model, "vmask"), measure)
                 differs = context.differs(dataset, model, "vmask")
                 entries.append(entry(ours, *((published, band) if plotted else (None, None)), differs))
             rows.append(Row((context.model(model), title), tuple(entries)))
-    cells = cells_of(MODELS, ("vmask",))
+    cells = context.cells(("vmask",))
     return Table(
         name="importance",
         title="Importance of words to VMASK",
@@ -158,7 +158,7 @@ def _over_seeds(context: Context, cell: Cell, measure: Callable[[Mapping[str, An
 
 def top_words_table(context: Context) -> Table:
     """Figures 4 and 5 in words: the most important ones, and what the most frequent ones are worth."""
-    cells = [cell for cell in cells_of(MODELS, RANKING) if _importance(context, cell) is not None]
+    cells = [cell for cell in context.cells(RANKING) if _importance(context, cell) is not None]
     rows = []
     for cell in cells:
         found = _importance(context, cell)
@@ -167,7 +167,7 @@ def top_words_table(context: Context) -> Table:
             Entry(text=", ".join(f"{row[0]} {row[1]:.2f}" for row in found[name][:TOP]), differs=context.differs(*cell))
             for name in ("top", "frequent")
         )
-        rows.append(Row((context.column(cell[0]), context.model(cell[1]), TITLES[cell[2]]), entries))
+        rows.append(Row((context.column(cell[0]), context.model(cell[1]), titled(cell[2])), entries))
     return Table(
         name="top_words",
         title="The ten most important and the ten most frequent words, with their importance",
@@ -192,11 +192,11 @@ def _importance(context: Context, cell: Cell) -> Mapping[str, Any] | None:
 def correlation_table(context: Context) -> Table:
     """Table 11: correlation of a word's importance to VMASK with its frequency."""
     rows = []
-    for model in MODELS:
+    for model in context.models:
         for part, title in CORRELATIONS.items():
-            entries = tuple(_correlation(context, (dataset, model, "vmask"), part) for dataset in DATASETS)
+            entries = tuple(_correlation(context, (dataset, model, "vmask"), part) for dataset in context.datasets)
             rows.append(Row((context.model(model), title), entries))
-    cells = cells_of(MODELS, ("vmask",))
+    cells = context.cells(("vmask",))
     return Table(
         name="correlation",
         title="Correlation of a word's importance to VMASK with its frequency",

@@ -40,7 +40,7 @@ def read_document(folder: Path, published: Path | None) -> Document:
         results=results,
         published=numbers,
         tables=all_tables(results, numbers),
-        claims=[] if numbers is None else all_claims(results, numbers),
+        claims=[] if numbers is None or not results.of_paper else all_claims(results, numbers),
         pictures=(),
         examples=all_examples(results),
         vectors=variants_table(folder / VECTORS),
