@@ -128,6 +128,13 @@ def together(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     return "holds in part" if "holds" in run else "not shown"
 
 
+def of_all(good: int, total: int) -> ClaimVerdict:
+    """The verdict on a claim about every cell, by the number of cells where it is so."""
+    if not total:
+        return "not run"
+    return "holds" if good == total else "holds in part" if good else "does not hold"
+
+
 def mean_of(values: Values) -> float | None:
     """Mean over seeds; None without any."""
     return sum(values.values()) / len(values) if values else None

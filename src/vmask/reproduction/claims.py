@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from vmask.experiments.published import Published
 from vmask.reproduction.bands import share_band
-from vmask.reproduction.claim import Cell, Claim, ClaimVerdict, Sides, Values, cells_of, scored, sides, together
+from vmask.reproduction.claim import Cell, Claim, ClaimVerdict, Sides, Values, cells_of, of_all, scored, sides, together
 from vmask.reproduction.claims_words import claims_about_words
 from vmask.reproduction.results import DATASETS, TITLES, Key, Results
 
@@ -68,10 +68,7 @@ def _as_earlier_papers(results: Results, published: Published) -> Claim:
             side = "below" if mean < low else "above" if mean > high else "in"
             where[side].append(f"{TITLES[model]} {TITLES[dataset]} {mean:.1f} ({earlier[0]:.1f} to {earlier[-1]:.1f})")
     total = sum(map(len, where.values()))
-    verdict: ClaimVerdict = "not run"
-    if total:
-        low_ones = len(where["below"])
-        verdict = "holds" if not low_ones else "holds in part" if low_ones < total else "does not hold"
+    verdict = of_all(total - len(where["below"]), total)
     shown = "; ".join(
         f"{side} the span of earlier results: {', '.join(cells)}" for side, cells in where.items() if cells
     )
@@ -112,10 +109,8 @@ def _aopc_higher(results: Results) -> Claim:
 def _aopc_trec(results: Results) -> Claim:
     found = _aopc_cells(results, ("trec",), "vmask")
     differences = [abs(value) for one in found.values() for value in one.differences.values()]
-    verdict: ClaimVerdict = "not run"
-    if differences:
-        near = sum(one <= NEARLY for one in differences)
-        verdict = "holds" if near == len(differences) else "holds in part" if near else "does not hold"
+    near = sum(one <= NEARLY for one in differences)
+    verdict = of_all(near, len(differences))
     lines = [f"{TITLES[by]}: {one.words()}" for by, one in found.items()]
     sentence = "On TREC, AOPC of VMASK and base are nearly equal (within 2 points)."
     return Claim("aopc_trec", sentence, verdict, f"VMASK minus base. {'. '.join(lines)}.")

@@ -13,6 +13,7 @@ from vmask.reproduction.claim import (
     cells_of,
     listed,
     mean_of,
+    of_all,
     scored,
     sides,
     together,
@@ -71,9 +72,7 @@ def _two_words(results: Results) -> Claim:
     ):
         other = {cell: one for cell in cells if (one := mean_of(_post_hoc(results, mask, by, 2)(cell))) is not None}
         lines.append(f"{title}: {listed(other)}")
-    verdict: ClaimVerdict = "not run"
-    if found:
-        verdict = "holds" if len(enough) == len(found) else "holds in part" if enough else "does not hold"
+    verdict = of_all(len(enough), len(found))
     sentence = "With the two most important words alone, CNN-VMASK and LSTM-VMASK reach about 80% post-hoc accuracy."
     return Claim("two_words", sentence, verdict, ". ".join(lines) + ".")
 
@@ -91,9 +90,7 @@ def _fewer_words_for_encoders(results: Results) -> Claim:
     ]
     pairs = [(TITLES[d], TITLES[m], a, b) for d, m, a, b in found if a is not None and b is not None]
     lower = [pair for pair in pairs if pair[2] < pair[3]]
-    verdict: ClaimVerdict = "not run"
-    if pairs:
-        verdict = "holds" if len(lower) == len(pairs) else "holds in part" if lower else "does not hold"
+    verdict = of_all(len(lower), len(pairs))
     shown = ", ".join(f"{d}: {100 * a:.1f} against {m} {100 * b:.1f}" for d, m, a, b in pairs)
     return Claim(
         "encoders",
@@ -126,9 +123,7 @@ def _not_frequency(results: Results) -> Claim:
 def _task_words_above(results: Results) -> Claim:
     found = {cell: one for cell in cells_of() if (one := _of_words(results, cell, "top")) is not None}
     above = [cell for cell, scores in found.items() if min(scores) > TASK_WORD]
-    verdict: ClaimVerdict = "not run"
-    if found:
-        verdict = "holds" if len(above) == len(found) else "holds in part" if above else "does not hold"
+    verdict = of_all(len(above), len(found))
     lowest = {cell: min(scores) for cell, scores in found.items()}
     evidence = (
         f"In {len(above)} of {len(found)} cells all of the ten most important words are above 0.8; the tenth has: "
@@ -142,9 +137,7 @@ def _frequent_words_near(results: Results) -> Claim:
         cell: sum(one) / len(one) for cell in cells_of() if (one := _of_words(results, cell, "frequent")) is not None
     }
     near = [cell for cell, mean in found.items() if abs(mean - FREQUENT_WORD) <= NEAR]
-    verdict: ClaimVerdict = "not run"
-    if found:
-        verdict = "holds" if len(near) == len(found) else "holds in part" if near else "does not hold"
+    verdict = of_all(len(near), len(found))
     evidence = (
         f"Mean importance of the ten most frequent words is within 0.1 of 0.5 in {len(near)} of {len(found)} cells: "
         f"{listed(found, 1, 2)}."
@@ -160,9 +153,7 @@ def _informed(results: Results) -> Claim:
     }
     both = [cell for cell in found["vmask"] if cell in found["random_mask"]]
     better = [cell for cell in both if found["vmask"][cell] > found["random_mask"][cell]]
-    verdict: ClaimVerdict = "not run"
-    if both:
-        verdict = "holds" if len(better) == len(both) else "holds in part" if better else "does not hold"
+    verdict = of_all(len(better), len(both))
     shown = ". ".join(f"{TITLES[mask]}: {listed(one)}" for mask, one in found.items() if one)
     sentence = (
         "The most important words are words of the task (here: of the fifty highest that stand five times or more in "
@@ -175,9 +166,7 @@ def _agreement(results: Results) -> Claim:
     """Whether words that LIME finds important are important to the mask."""
     found = {cell: one for cell in cells_of() if (one := local_and_global(results, *cell)) is not None}
     agree = [cell for cell, (share, chance) in found.items() if share > chance]
-    verdict: ClaimVerdict = "not run"
-    if found:
-        verdict = "holds" if len(agree) == len(found) else "holds in part" if agree else "does not hold"
+    verdict = of_all(len(agree), len(found))
     sentence = (
         "Local and global explanations agree (here: of the ten words with the largest sums of LIME scores, more are "
         "among the mask's fifty than by chance)."
