@@ -47,8 +47,8 @@ def test_values_of_texts_are_kept_but_not_those_of_floors_or_words(found):
     assert sum(aopc) / 6 == pytest.approx(value("aopc", "lime"), abs=1e-4)
 
 
-def test_words_are_kept_at_the_top_and_the_frequent_ones(fitted, found):
-    kept = importance(fitted, found)
+def test_words_are_kept_at_the_top_and_the_frequent_ones(fitted):
+    kept = importance(fitted)
     words = fitted.word_importance()
     assert kept["words"] == len(words)
     assert [row[0] for row in kept["top"]] == [word.word for word in words[:50]]
@@ -56,7 +56,7 @@ def test_words_are_kept_at_the_top_and_the_frequent_ones(fitted, found):
     assert counts == sorted(counts, reverse=True)
     assert all(row[2] >= 5 for row in kept["top_seen_5"])
     assert len(kept["drawn"]) == len(words)
-    assert kept == importance(fitted, found)
+    assert kept == importance(fitted)
 
 
 def test_a_dataset_is_described(tmp_path):

@@ -63,22 +63,15 @@ def kept_values(found: Evaluation) -> list[dict[str, Any]]:
     return kept
 
 
-def importance(classifier: TextClassifier, found: Evaluation) -> dict[str, Any] | None:
-    """The words of a model that ranks them: at the top, most frequent, and a draw of all for the scatter plot.
-
-    With them the importance of the words that LIME finds most important over all texts, where it was asked.
-    """
+def importance(classifier: TextClassifier) -> dict[str, Any] | None:
+    """The words of a model that ranks them: at the top, most frequent, and a draw of all for the scatter plot."""
     if not classifier.predictor_.model.mask.ranks:
         return None
     words = classifier.word_importance()
     frequent = sorted(words, key=lambda word: (-word.count, word.word))
     drawn = numpy_stream(0, "scatter").permutation(len(words))[:SCATTERED]
-    scores = {word.word.lower(): float(word.score) for word in words}
-    by_lime = [str(row[0]).lower() for row in found.words.get("lime", {}).get("absolute", ())]
     return {
         "words": len(words),
-        "mean": short(sum(scores.values()) / max(len(scores), 1)),
-        "by_lime": [[word, short(scores[word])] for word in by_lime if word in scores],
         "top": [_row(word) for word in words[:TOP]],
         "top_seen_5": [_row(word) for word in words if word.count >= 5][:TOP],
         "frequent": [_row(word) for word in frequent[:TOP]],

@@ -6,7 +6,7 @@ import logging
 import shutil
 import time
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,6 @@ from vmask.encoders import public_name
 from vmask.errors import VmaskError
 from vmask.evaluation.kept import KeptExplanations
 from vmask.evaluation.measure import evaluate
-from vmask.evaluation.result import Evaluation
 from vmask.experiments.cell import Cell, Combination, identity, short_name
 from vmask.experiments.facts import facts, peak_memory
 from vmask.experiments.models import Model, find_model, find_or_train
@@ -284,11 +283,11 @@ class Worker:
                 "seconds": round(time.perf_counter() - started, 1),
                 **memory,
                 "scores": numbers(found),
-                **_of_examples(found),
+                "sample": list(found.sample),
                 "values": kept_values(found),
                 "splime": short(dict(found.words)),
                 "examples": examples(kept / "explanations", stage.examples, stage.long, dataset),
-                "importance": importance(classifier, found),
+                "importance": importance(classifier),
                 "notes": list(found.notes),
             },
         )
@@ -364,7 +363,3 @@ def _predictions(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any]
         "predicted": probabilities.argmax(1).tolist(),
         "probability": [round(float(one), 3) for one in probabilities.max(1)],
     }
-
-
-def _of_examples(found: Evaluation) -> dict[str, Sequence[Any]]:
-    return {"sample": list(found.sample)}

@@ -14,7 +14,7 @@ import numpy as np
 
 from vmask.errors import DataError
 from vmask.experiments.store import CELLS, DATA, SEARCH, TRAIN, Store
-from vmask.statistics import Difference, Estimate, mean_interval, seeds_difference, seeds_interval
+from vmask.statistics import Estimate, mean_interval, seeds_interval
 
 DATASETS = ("imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj")
 TITLES = {
@@ -164,10 +164,6 @@ class Results:
         one = next(score for score in record["scores"] if key.fits(score))
         ends = (nan if one["low"] is None else one["low"], nan if one["high"] is None else one["high"])
         return Estimate(one["value"], *ends, one["n"], "over texts")
-
-    def versus(self, a: Mapping[int, float], b: Mapping[int, float]) -> Difference:
-        """How much the second of two methods has more than the first, over their seeds (Welch)."""
-        return seeds_difference(list(a.values()), list(b.values()))
 
 
 def over_seeds(by_seed: Mapping[int, float]) -> Estimate | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vmask.experiments.store import CELLS, Store
-from vmask.reproduction.results import TITLES
+from vmask.reproduction.results import in_order, titled
 from vmask.reproduction.table import Entry, Row, Table
 from vmask.statistics import seeds_interval
 
@@ -44,7 +44,7 @@ def variants_table(folder: Path) -> Table | None:
         name="vectors",
         title="Word vectors, compared on dev with models without a mask",
         heads=("vectors",),
-        columns=(*(f"{TITLES[d]} {TITLES[m]}" for d, m in cells), "mean", "% of text known", "s an epoch"),
+        columns=(*(f"{titled(d)} {titled(m)}" for d, m in cells), "mean", "% of text known", "s an epoch"),
         rows=sorted(rows, key=lambda row: row.heads),
         signature=f"dev accuracy in percent; seeds {', '.join(map(str, seeds))}; {_made(records)}",
         digits=1,
@@ -52,7 +52,7 @@ def variants_table(folder: Path) -> Table | None:
 
 
 def _in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    names = list(TITLES)
+    names = in_order(one["cell"]["dataset"] for one in records)
     return sorted(records, key=lambda one: (names.index(one["cell"]["dataset"]), one["cell"]["model"]))
 
 
