@@ -15,7 +15,7 @@ install: $(STAMP) ## Make .venv and install vmask with its tools
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[hub,encoders,onnx,gradients,report]" --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[hub,encoders,onnx,gradients,report,serve]" --group dev
 	touch $(STAMP)
 
 demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/report.html (2 minutes)

@@ -31,8 +31,9 @@ ORDER = [
         "training",
     },
     {"plan", "fitting", "model_card", "stored", "persistence", "classifier"},
-    {"demo", "export", "planted", "experiments"},
-    {"reproduction"},
+    {"export", "planted", "experiments"},
+    {"model_report", "demo"},
+    {"reproduction", "web"},
     {"cli", "__main__"},
 ]
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

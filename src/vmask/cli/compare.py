@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure both, compare, print."""
-    from vmask.cli.show import line_width, print_json, print_rich, say, say_result
+    from vmask.cli.talk import line_width, print_json, print_rich, say, say_result
     from vmask.evaluation.result import SCORES
     from vmask.files import to_json, write_text
     from vmask.report.scores import comparison_table, comparison_words

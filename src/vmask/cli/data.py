@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from rich.table import Table
 
-    from vmask.cli.show import print_json, print_rich, say
+    from vmask.cli.talk import print_json, print_rich, say
     from vmask.data.check import check_dataset
 
     report = check_dataset(args.name, args.data_dir)
@@ -50,7 +50,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _fetch(args: argparse.Namespace) -> int:
-    from vmask.cli.show import print_json, say_result
+    from vmask.cli.talk import print_json, say_result
     from vmask.data.assets import fetch
 
     path = fetch(args.name)

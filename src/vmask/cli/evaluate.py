@@ -61,7 +61,7 @@ def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, write."""
-    from vmask.cli.show import say
+    from vmask.cli.talk import say
     from vmask.evaluation.measure import evaluate
     from vmask.evaluation.result import SCORES
 
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _finish(args: argparse.Namespace, found: Evaluation, name: str, first: Sequence[str] = (), said: int = 0) -> int:
     """Write and print what was found, after the lines `first`; so many of its notes were said already."""
-    from vmask.cli.show import print_json, say, say_result
+    from vmask.cli.talk import print_json, say, say_result
 
     for note in found.notes[said:]:
         say(args, note)
@@ -108,7 +108,7 @@ def as_json(found: Evaluation, name: str) -> dict[str, Any]:
 
 def show(found: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line about predictions, then tables."""
-    from vmask.cli.show import line_width, print_rich, say_result
+    from vmask.cli.talk import line_width, print_rich, say_result
     from vmask.report.scores import confusion_table, score_tables, with_interval
 
     totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
@@ -252,7 +252,7 @@ def load_data(args: argparse.Namespace, classifier: TextClassifier) -> Data:
 
 def _planted(args: argparse.Namespace) -> int:
     """Train the model anew on texts with planted words, and see whose explanations find them."""
-    from vmask.cli.show import say
+    from vmask.cli.talk import say
     from vmask.config import make
     from vmask.data.datasets import Dataset
     from vmask.evaluation.measure import evaluate

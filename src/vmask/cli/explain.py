@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Explain, and print or write what was found as it comes."""
-    from vmask.cli.show import print_json, print_rich, say, say_result
+    from vmask.cli.talk import print_json, print_rich, say, say_result
     from vmask.config import ExplainConfig, make, to_dict
     from vmask.explain import EXPLAINERS
     from vmask.explaining import at_once, explain_texts
@@ -176,7 +176,7 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The same for a split of a dataset or of a folder."""
-    from vmask.cli.show import say
+    from vmask.cli.talk import say
     from vmask.data.datasets import load_dataset
 
     known = about if Path(args.input).is_dir() else {}  # a dataset with a card names its columns itself

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Load, export, say what came of it."""
     from vmask.classifier import TextClassifier
-    from vmask.cli.show import print_json, say, say_result
+    from vmask.cli.talk import print_json, say, say_result
     from vmask.export import export_classifier
 
     result = export_classifier(TextClassifier.load(args.model, "cpu"), args.out, args.format, args.overwrite)

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Say what is to do, then do it. The exit code is 1 where a piece of work failed, now or before."""
-    from vmask.cli.show import print_json, say, say_result
+    from vmask.cli.talk import print_json, say, say_result
 
     grid = _grid(args)
     states = {task: grid.state(task) for task in grid.tasks}
@@ -115,7 +115,7 @@ def _grid(args: argparse.Namespace) -> Grid:
 def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: list[tuple[str, str]]) -> Counter[str]:
     from contextlib import nullcontext
 
-    from vmask.cli.show import say
+    from vmask.cli.talk import say
     from vmask.training.progress import advancing
 
     shown = not args.quiet and sys.stderr.isatty()
@@ -147,7 +147,7 @@ def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> No
     """A table of what is done, by dataset, model and kind of work."""
     from rich.table import Table
 
-    from vmask.cli.show import print_rich
+    from vmask.cli.talk import print_rich
     from vmask.experiments.cell import short_name
 
     table = Table(box=None, pad_edge=False)

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Check, or write the report."""
-    from vmask.cli.show import print_json, say_result
+    from vmask.cli.talk import print_json, say_result
     from vmask.errors import FileMissing
     from vmask.reproduction.write import PUBLISHED, draw, find_published, read_document, write_report
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _show_check(document: Document, as_json: bool) -> None:
     from rich.table import Table
 
-    from vmask.cli.show import print_json, print_rich, say_result
+    from vmask.cli.talk import print_json, print_rich, say_result
     from vmask.reproduction.check import checked
 
     found = list(checked(document.tables))

@@ -60,7 +60,7 @@ def _short(model: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train, score on the test split, save."""
-    from vmask.cli.show import print_json, say
+    from vmask.cli.talk import print_json, say
     from vmask.persistence import CHECKPOINT, CONFIG, check_free
     from vmask.plan import resolve_model
 
@@ -105,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
             f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
         )
     result = describe_training(classifier, dataset, time.perf_counter() - started)
+    classifier.about_["source"] = args.data  # as it was typed, to read it again for a report
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
     if args.json:
@@ -143,7 +144,7 @@ def _worth_knowing(dataset: Any) -> Iterator[str]:
 
 
 def _summarise(args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path) -> None:
-    from vmask.cli.show import say_result
+    from vmask.cli.talk import say_result
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:

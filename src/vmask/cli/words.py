@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _words_of_model(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
-    from vmask.cli.show import print_json, print_rich
+    from vmask.cli.talk import print_json, print_rich
     from vmask.metrics.frequency_correlation import frequency_correlation
 
     classifier = TextClassifier.load(args.model, args.device)
@@ -87,7 +87,7 @@ def _words_of_model(args: argparse.Namespace) -> int:
 
 
 def _words_of_explanations(args: argparse.Namespace) -> int:
-    from vmask.cli.show import print_json, print_rich
+    from vmask.cli.talk import print_json, print_rich
     from vmask.explanations_file import read_explanations
     from vmask.splime import global_importance
 

@@ -16,7 +16,7 @@ from typing import Any
 
 SOURCE = Path(__file__).parents[1]
 PACKAGES = ("vmask", "torch", "numpy", "scikit-learn", "scipy", "transformers", "tokenizers")
-UNLIKE = ("cli", "experiments", "reproduction", "report", "export", "demo.py", "model_card.py")
+UNLIKE = ("cli", "experiments", "reproduction", "report", "model_report", "web", "export", "demo.py", "model_card.py")
 """Rooms that change no result: they show, run or pass on what others found."""
 
 

@@ -1,12 +1,14 @@
-"""Train a classifier on a dataset's splits: what the command line and the cells of a grid share."""
+"""Train a classifier on a dataset's splits, and find them again: what commands and the cells of a grid share."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vmask.classifier import TextClassifier
-from vmask.data.datasets import Dataset
+from vmask.data.datasets import Dataset, load_dataset
+from vmask.errors import DataError, VmaskError
 from vmask.training.progress import Silence
 
 
@@ -57,3 +59,29 @@ def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: flo
         "notes": list(dataset.notes),
     }
     return result
+
+
+def dataset_of(about: Mapping[str, Any], data: str | None = None, data_dir: str | None = None) -> Dataset:
+    """The dataset that a model was trained on, read again.
+
+    Args:
+        about: what the model folder says of its data (`TextClassifier.about_`).
+        data: a dataset, file or folder, where the one that is noted cannot be found or another is wanted.
+        data_dir: folder with local datasets.
+
+    Raises:
+        VmaskError: where it cannot be read, with the ways out.
+    """
+    source = data or about.get("source") or about.get("dataset")
+    if source is None:
+        raise DataError("The model does not say which data it was trained on. Name the data: a file or a dataset.")
+    try:
+        known = about if data is None or Path(data).exists() else {}  # a dataset with a card names its columns itself
+        return load_dataset(source, data_dir=data_dir, text=known.get("text"), label=known.get("label") or None)
+    except VmaskError as error:
+        if data is not None:
+            raise
+        raise DataError(
+            f"The data that the model was trained on, '{source}', cannot be read here: {error} "
+            "Name the data as it is called here."
+        ) from None
