@@ -202,3 +202,21 @@ def test_evaluations_of_several_trainings_are_put_together(
         assert vmask("evaluate", model, reviews_csv, "--out", tmp_path / name).code == 0
     result = vmask("compare", f"{tmp_path}/b*", f"{tmp_path}/v0,{tmp_path}/v1", "--json").json
     assert result["models"] == [2, 2]
+
+
+def test_html_sets_the_models_side_by_side(vmask, fails, trained, base_model, few, tmp_path):
+    page = tmp_path / "page.html"
+    words = ["compare", trained, base_model, few, "--metrics", "accuracy,aopc", *QUICK[2:], "--html", page]
+    done = vmask(*words)
+    assert (done.code, done.lines[-1]) == (0, f"saved to {page}")
+    html = page.read_text(encoding="utf-8")
+    assert f"A is {trained.name}, B is {base_model.name}." in html
+    assert html.count("class=said") == 12 * (2 + 1)  # by LIME of both, by the mask of the one that has it
+    assert "(lime, remove)" in html
+    assert f"{page} exists. Choose another file, or add --overwrite" in fails(*words)
+    assert vmask(*words, "--overwrite", "--json").json["html"] == str(page)
+    assert page.read_text(encoding="utf-8") == html
+    assert "--html shows texts" in fails("compare", trained, base_model, "--html", tmp_path / "other.html")
+    unlabelled = [*words[:4], "--metrics", "prob_drop", "--unlabelled", *QUICK[2:], "--html", tmp_path / "third.html"]
+    assert vmask(*unlabelled).code == 0
+    assert "in truth" not in (tmp_path / "third.html").read_text(encoding="utf-8")

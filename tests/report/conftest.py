@@ -10,7 +10,7 @@ import pytest
 class Reader(HTMLParser):
     """Collects tags, and attributes that could load something."""
 
-    VOID = {"meta", "link", "img", "br"}
+    VOID = {"meta", "link", "img", "br", "input"}
 
     def __init__(self, html):
         super().__init__()

@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vmask.cli.evaluate import (
+    Data,
     add_measuring,
     check_out,
     keeper,
@@ -18,13 +19,16 @@ from vmask.cli.evaluate import (
     model_folders,
     nested_options,
 )
-from vmask.cli.options import given
+from vmask.cli.options import check_page, given
 from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
     from vmask.evaluation.compare import Comparison
 
 COMPARISON = "comparison.json"
+TOP_WORDS, MIN_COUNT = 20, 3
+"""Words of each model on a page, and how often a word must have been seen."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -33,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("a", metavar="DIR_A", help=f"a model folder, or what `vmask evaluate --out` wrote; {several}")
     parser.add_argument("b", metavar="DIR_B", help="another; differences are B minus A")
     parser.add_argument("data", metavar="DATA", nargs="?", help="a dataset, a folder of splits, or a file")
+    parser.add_argument("--html", metavar="FILE", help="write a page: differences, words, the same texts side by side")
     add_measuring(parser, words)
 
 
@@ -45,6 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
     for result in (COMPARISON, *(f"{side}/{SCORES}" for side in ("a", "b"))):
         check_out(args, result)
+    check_page(args.html, args.overwrite)
+    if args.html and not args.data:
+        raise ConfigError("--html shows texts, so it needs the models and the data: vmask compare DIR_A DIR_B DATA")
     found = _of_models(args) if args.data else _of_evaluations(args)
     for note in found.notes:
         say(args, note)
@@ -52,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         Path(args.out).mkdir(parents=True, exist_ok=True)
         write_text(Path(args.out) / COMPARISON, to_json(found.to_dict()))
     if args.json:
-        print_json(found.to_dict())
+        print_json({**found.to_dict(), **({"html": args.html} if args.html else {})})
         return 0
     print_rich(comparison_table(found))
     print_rich("")
@@ -60,8 +68,8 @@ def run(args: argparse.Namespace) -> int:
         print_rich(line)
     print_rich(f"A is {args.a}, B is {args.b}.")
     print_rich(fill(found.how(), min(line_width(), 110)))
-    if args.out:
-        say_result(f"saved to {args.out}")
+    for path in filter(None, (args.out, args.html)):
+        say_result(f"saved to {path}")
     return 0
 
 
@@ -87,7 +95,46 @@ def _of_models(args: argparse.Namespace) -> Comparison:
     if args.out:
         for side, one in found.items():
             one.save(Path(args.out) / side, args.overwrite)
+    if args.html:
+        _write_page(args, compared, classifiers, data, asked)
     return compared
+
+
+def _write_page(
+    args: argparse.Namespace, compared: Comparison, classifiers: dict[str, list[TextClassifier]], data: Data, asked: Any
+) -> None:
+    """Write the page; of several trainings the first of each side explains the texts."""
+    from vmask import __version__
+    from vmask.evaluation.chosen import plugins
+    from vmask.evaluation.texts import texts_of
+    from vmask.explain import EXPLAINERS
+    from vmask.files import write_text
+    from vmask.report.comparison import ComparisonPage, Side, render_comparison
+    from vmask.report.pairs import pairs_of
+
+    firsts = [side[0] for side in classifiers.values()]
+    texts = texts_of(data.texts, data.options.get("split"))
+    explainers = plugins(EXPLAINERS, asked["explainers"])
+    hide, seed = getattr(args, "explain_hide", None), getattr(args, "seed", 0)
+    labels = None if args.unlabelled else texts.labels
+    pairs = pairs_of(firsts[0], firsts[1], texts.texts, labels, explainers, hide=hide, seed=seed)
+    names = [", ".join(folder.name for folder in model_folders(named)) for named in (args.a, args.b)]
+    words = [one.word_importance(TOP_WORDS, MIN_COUNT) if one.predictor_.model.mask.ranks else None for one in firsts]
+    several = len(classifiers["a"]) > 1 or len(classifiers["b"]) > 1
+    how = {
+        "Texts": f"{data.name}, {len(texts.texts):,}; of these {len(compared.a.sample):,} explained for the numbers",
+        "Explained by": ", ".join(explainers) + (", the first training of each side" if several else ""),
+        "Words hidden by": hide or "remove",
+        "Words listed": f"seen {MIN_COUNT} times or more in the training texts",
+        "Seed": str(seed),
+        "Notes": " ".join(compared.notes),
+        "Version": f"vmask {__version__}",
+    }
+    sides = (Side(names[0], words[0]), Side(names[1], words[1]))
+    page = ComparisonPage(
+        f"Two models on {data.name}", compared, sides, pairs, {name: fact for name, fact in how.items() if fact}
+    )
+    write_text(Path(args.html), render_comparison(page))
 
 
 def _of_evaluations(args: argparse.Namespace) -> Comparison:

@@ -11,8 +11,17 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, add_nested, at_least_0, given
-from vmask.errors import ConfigError, DataError, OutputExists, UnknownName, VmaskError
+from vmask.cli.options import (
+    add_data_dir,
+    add_device,
+    add_fields,
+    add_json,
+    add_nested,
+    at_least_0,
+    check_page,
+    given,
+)
+from vmask.errors import ConfigError, DataError, UnknownName, VmaskError
 
 if TYPE_CHECKING:
     from vmask.config import ExplainConfig
@@ -73,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     file = None
     if args.out:
         file = ExplanationsFile(Path(args.out), {**about["sha256"], **_decided(config, options)}, args.overwrite)
-    _check_page(args, going_on=file is not None and file.done > 0)
+    check_page(args.html, args.overwrite or (file is not None and file.done > 0))
     texts, count, name = _texts(args, about["about"])
     classifier = load_classifier(Path(args.model), args.device)
     printing = args.json or not (args.out or args.html)
@@ -136,15 +145,6 @@ def _check_named(args: argparse.Namespace) -> None:
     for (one, path), (other, same) in combinations([pair for pair in named if pair[1] not in (None, "-")], 2):
         if Path(path).resolve() == Path(same).resolve():
             raise ConfigError(f"{one} and {other} are both {path}. Give each a file of its own.")
-
-
-def _check_page(args: argparse.Namespace, going_on: bool) -> None:
-    """Refuse a page that cannot be written, before any work is done."""
-    page = Path(args.html) if args.html else None
-    if page and page.is_dir():
-        raise OutputExists(f"{page} is a folder. Name a file for --html.")
-    if page and page.exists() and not args.overwrite and not going_on:
-        raise OutputExists(f"{page} exists. Choose another file, or add --overwrite to replace it.")
 
 
 def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:

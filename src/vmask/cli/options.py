@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from vmask.config import choices_of, help_of, scalar_type
-from vmask.errors import UnknownName, did_you_mean
+from vmask.errors import OutputExists, UnknownName, did_you_mean
 from vmask.registry import Registry
 
 
@@ -133,6 +134,19 @@ def add_talk(parser: argparse.ArgumentParser) -> None:
     absent = argparse.SUPPRESS
     parser.add_argument("--quiet", action="store_true", default=absent, help="print results and errors alone")
     parser.add_argument("--debug", action="store_true", default=absent, help="show the traceback of an error")
+
+
+def check_page(named: str | None, overwrite: bool) -> None:
+    """Refuse a page for `--html` that cannot be written, before any work is done.
+
+    Raises:
+        OutputExists: with the ways out.
+    """
+    page = Path(named) if named else None
+    if page and page.is_dir():
+        raise OutputExists(f"{page} is a folder. Name a file for --html.")
+    if page and page.exists() and not overwrite:
+        raise OutputExists(f"{page} exists. Choose another file, or add --overwrite to replace it.")
 
 
 def one_of(choices: Sequence[str]) -> Callable[[str], str]:

@@ -159,7 +159,7 @@ def comparison_table(comparison: Comparison) -> Table:
         between = "not tested" if one is None else f"{one.value:+.3f}"
         if one is not None and one.low == one.low:
             between += f" [{one.low:+.3f}, {one.high:+.3f}]"
-        table.add_row(_named(row), row.by, row.hide, number(row.a), number(row.b), between, _p(row.p_holm))
+        table.add_row(_named(row), row.by, row.hide, number(row.a), number(row.b), between, p_value(row.p_holm))
     return table
 
 
@@ -167,14 +167,20 @@ def comparison_words(comparison: Comparison) -> list[str]:
     """What the comparison says, a line a verdict."""
     verdicts: dict[str, list[str]] = {}
     for row in comparison.rows:
-        how = ", ".join(filter(None, (row.by, row.hide)))
-        verdicts.setdefault(row.verdict, []).append(f"{row.metric} {row.part}".strip() + (f" ({how})" if how else ""))
+        verdicts.setdefault(row.verdict, []).append(called(row))
     return [f"{verdict}: {', '.join(names)}" for verdict, names in verdicts.items()]
+
+
+def called(row: Compared) -> str:
+    """What a row of a comparison is about: metric and part, and by what explanations and hiding."""
+    how = ", ".join(filter(None, (row.by, row.hide)))
+    return f"{row.metric} {row.part}".strip() + (f" ({how})" if how else "")
 
 
 def _named(row: Score | Compared) -> str:
     return f"{row.metric} {row.part}".strip() + ARROWS[row.better]
 
 
-def _p(value: float) -> str:
+def p_value(value: float) -> str:
+    """A p-value in three digits; empty where there is none."""
     return "" if value != value else "< 0.001" if value < 0.001 else f"{value:.3f}"
