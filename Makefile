@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain bench-metrics readme reproduction clean
+.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain bench-metrics bench-serve readme reproduction clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ bench-explain: $(STAMP) ## Measure explainers against lime and captum (DATA with
 
 bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2; MODEL, a CNN trained on it)
 	$(BIN)/python benchmarks/bench_evaluate.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODEL),--model $(MODEL))
+
+bench-serve: $(STAMP) ## Measure the server under load (MODEL, a CNN that was trained)
+	$(BIN)/python benchmarks/bench_serve.py $(if $(MODEL),--model $(MODEL))
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run

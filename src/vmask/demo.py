@@ -15,6 +15,8 @@ from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset, Split, load_dataset
 from vmask.explain.contract import Explanation
 from vmask.files import write_text
+from vmask.model_report.baseline import linear_baseline
+from vmask.model_report.write import forget
 from vmask.predictor import WordImportance
 from vmask.report.page import Page, render
 
@@ -113,6 +115,7 @@ def run_demo(
             "test_accuracy": accuracy[name],
             "test_n": len(test),
         }
+        forget(out / name)  # that of the model which is replaced
         classifier.save(out / name, overwrite=True)
         classifiers[name] = classifier
     masked = classifiers[f"{model}-vmask"]
@@ -128,18 +131,6 @@ def run_demo(
     )
     write_text(result.report, render(_page(result, dataset, classifiers, embeddings, seed)))
     return result
-
-
-def linear_baseline(train: Split, test: Split) -> float:
-    """Test accuracy of TF-IDF over words and pairs of words and logistic regression, what one would try first."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-
-    pipeline = make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LogisticRegression(C=10.0, max_iter=1000)
-    )
-    return float(pipeline.fit(train.texts, train.labels).score(test.texts, test.labels))
 
 
 def _chosen(test: Split) -> list[int]:

@@ -19,7 +19,8 @@ from vmask import TextClassifier
 from vmask.cli import main
 
 SMALL = ["--embeddings", "random", "--epochs", "2", "--learning-rate", "0.01", "--model.filters", "8"]
-FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
+MODEL = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
+FILES = sorted([*MODEL, "report.html"])
 TEXTS, LABELS = toy_texts(60)
 
 
@@ -44,6 +45,7 @@ def test_the_columns_of_a_csv_are_guessed_and_the_splits_made_and_said(vmask, to
     assert "No dev split" in done.err
     assert "No dev split" not in done.out
     assert f"saved to {out}" in done.out
+    assert f"next: open {out / 'report.html'}   or   vmask explain {out}" in done.out
     about = json.loads((out / "config.json").read_text())["about"]
     assert (about["text"], about["label"]) == ("review", "stars")
 
@@ -62,7 +64,7 @@ def test_json_is_one_object_and_all_that_standard_output_has(vmask, toy_csv, tmp
 def test_quiet_prints_the_result_alone(vmask, toy_csv, tmp_path):
     done = vmask("train", toy_csv, "--out", tmp_path / "model", "--quiet", *SMALL)
     assert done.err == ""
-    assert done.lines[-1] == f"saved to {tmp_path / 'model'}"
+    assert done.lines[-2:] == [f"saved to {tmp_path / 'model'}", f"report: {tmp_path / 'model' / 'report.html'}"]
 
 
 def test_columns_can_be_named(vmask, tmp_path):
@@ -353,7 +355,7 @@ def test_skewed_and_absent_classes_are_said(vmask, tmp_path):
     assert "--class-weight balanced" in result.err
     assert "has no text of spam" in result.err
     assert "texts from column 'text', labels from column 'label'" in result.err
-    assert "next: vmask predict" in result.out  # base ranks no words
+    assert "or   vmask predict" in result.out  # base ranks no words
 
 
 def test_a_wrong_option_is_said_before_the_data_is_read(fails, tmp_path):
@@ -370,3 +372,74 @@ def test_resume_without_a_checkpoint_says_that_it_starts_anew(vmask, toy_csv, tm
 def test_an_option_of_another_mask_is_said_to_be_none_of_this_one(fails, toy_csv, tmp_path):
     err = fails("train", toy_csv, "--mask", "base", "--mask.pi", "0.3", "--out", tmp_path / "m")
     assert "mask 'base' has no option '--mask.pi'" in err
+
+
+# The report -----------------------------------------------------------------------------------------------
+
+
+def test_a_report_is_written_full_quick_or_not_at_all(vmask, toy_csv, tmp_path):
+    views = {}
+    for level in ("full", "quick", "none"):
+        done = vmask("train", toy_csv, "--out", tmp_path / level, "--report", level, "--json", "--quiet", *SMALL)
+        path = tmp_path / level / "report.html"
+        assert done.json["report"] == (None if level == "none" else str(path))
+        assert names(tmp_path / level) == (MODEL if level == "none" else FILES)
+        views[level] = path.read_text(encoding="utf-8").count('<div class="view"') if path.exists() else 0
+    assert views["full"] == 3 * views["quick"] > 0  # by the mask, LIME and Shapley; or by the mask alone
+
+
+def test_without_a_report_the_next_step_is_to_make_one(vmask, toy_csv, tmp_path):
+    done = vmask("train", toy_csv, "--out", tmp_path / "m", "--report", "none", *SMALL)
+    assert f"next: vmask show {tmp_path / 'm'}   or   vmask explain" in done.out
+    assert "report:" not in done.out
+
+
+def test_a_wrong_level_is_refused_with_the_nearest(fails, toy_csv, tmp_path):
+    assert "Did you mean 'quick'?" in fails("train", toy_csv, "--out", tmp_path / "m", "--report", "quik")
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "No space left"), ZeroDivisionError("oops"), KeyboardInterrupt()]
+)
+def test_a_report_that_fails_costs_neither_model_nor_result(vmask, toy_csv, tmp_path, monkeypatch, error):
+    def broken(*args, **named):
+        raise error
+
+    monkeypatch.setattr("vmask.model_report.collect.collect", broken)
+    done = vmask("train", toy_csv, "--out", tmp_path / "m", "--json", "--quiet", *SMALL)
+    assert done.code == 0
+    assert done.json["report"] is None
+    assert names(tmp_path / "m") == MODEL
+    assert f"try: vmask show {tmp_path / 'm'}" in done.err
+    TextClassifier.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("level", ["full", "none"])
+def test_overwriting_leaves_no_report_of_the_model_that_was_there(vmask, toy_csv, tmp_path, level):
+    out = tmp_path / "m"
+    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL).code == 0
+    before = (out / "report.html").read_bytes()
+    again = vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", "--report", level, *SMALL)
+    assert again.code == 0
+    assert names(out) == (FILES if level == "full" else MODEL)
+    assert level == "none" or (out / "report.html").read_bytes() != before
+
+
+def test_no_stale_report_is_left_where_the_new_one_fails(vmask, toy_csv, tmp_path, monkeypatch):
+    out = tmp_path / "m"
+    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL).code == 0
+
+    def broken(*args, **named):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("vmask.model_report.collect.collect", broken)
+    assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL).code == 0
+    assert names(out) == MODEL
+
+
+def test_another_process_of_several_writes_nothing(vmask, toy_csv, tmp_path, monkeypatch):
+    monkeypatch.setattr("vmask.cli.train.is_main_process", lambda: False)
+    done = vmask("train", toy_csv, "--out", tmp_path / "m", *SMALL)
+    assert done.code == 0
+    assert not (tmp_path / "m" / "report.html").exists()
+    assert not (tmp_path / "m" / "config.json").exists()

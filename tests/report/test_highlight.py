@@ -124,3 +124,18 @@ def test_a_notebook_shows_the_same_html():
     explanation = explain("so good", "good")
     assert explanation._repr_html_().startswith(html_text(explanation))
     assert explanation.to_rich() == rich_text(explanation)
+
+
+def test_a_text_can_be_cut_before_the_word_that_ends_beyond():
+    explanation = explain("so very good indeed", "so", "very", "good", "indeed", scores=(0.5, 0.6, 0.7, 0.9))
+    whole, cut = html_text(explanation), html_text(explanation, shown=12)
+    assert marked(cut) == ["so", "very", "good"]
+    assert unescape(re.sub(r"</?(?:mark|span)[^>]*>", "", html_text(explanation, shown=11))) == "so very "
+    assert html_text(explanation, shown=100) == whole
+    styles = re.findall(r'style="([^"]*)"', whole)
+    assert re.findall(r'style="([^"]*)"', cut) == styles[:3]  # as strong as in the whole text
+
+
+def test_marks_can_look_otherwise():
+    html = html_text(explain("so good", "so", "good"), look=lambda strength: f'class="s{strength:.0f}"')
+    assert re.findall(r'<mark class="(s\d)" title="[\d.]+">', html) == ["s0", "s1"]

@@ -8,7 +8,7 @@ import pytest
 
 from vmask.explain.contract import Explanation
 from vmask.predictor import WordImportance
-from vmask.report.page import Page, render
+from vmask.report.page import CLOSING, Page, document_head, render
 
 EVIL = "<script>alert('x')</script>"
 ROW = {"epoch": 1, "dev_accuracy": 0.8}
@@ -67,3 +67,11 @@ def test_a_wrong_answer_is_called_so():
     explanation = Explanation("text", ("text",), ((0, 4),), (0.7,), "pos", 0.9, "mask")
     assert "in truth neg" in page("x" * 5, explanations=[(explanation, "neg")])
     assert "90%, right" in page("x" * 5, explanations=[(explanation, "pos")])
+
+
+def test_a_page_may_have_more_style_and_more_in_its_head(read_html):
+    head = document_head("a <b>", "p { color: red }", '<meta name="x" content="y">')
+    assert head.index('name="x"') < head.index("<style>")
+    assert "p { color: red }</style>" in head
+    assert "<title>a &lt;b&gt;</title>" in head
+    assert read_html(head + CLOSING).open == []

@@ -7,9 +7,9 @@ import pytest
 
 from vmask.errors import MissingExtra
 from vmask.experiments.store import Store
+from vmask.report.figures.labels import named, nearest, place_labels
 from vmask.reproduction import _clouds, figures
-from vmask.reproduction._found import curve, datasets, models, named
-from vmask.reproduction._labels import nearest, place_labels
+from vmask.reproduction._found import curve, datasets, models
 from vmask.reproduction.results import Results
 from vmask.statistics import seeds_interval
 

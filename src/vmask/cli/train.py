@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vmask.cli.main import is_main_process
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, given
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, given, one_of
 from vmask.config import DataConfig, TrainConfig
 from vmask.encoders import is_encoder_name, public_name
 from vmask.masks import MASKS
@@ -20,6 +21,7 @@ from vmask.models import MODELS
 
 SKEWED = 0.8
 """Share of one class from which accuracy alone misleads."""
+REPORTS = ("full", "quick", "none")
 LOW_COVERAGE = 0.5
 """Share of the running text that vectors should know."""
 
@@ -38,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--out", metavar="DIR", help="model folder [runs/DATA-MODEL-MASK-sSEED]")
     parser.add_argument("--resume", action="store_true", help="continue a training that was cut off")
     parser.add_argument("--overwrite", action="store_true", help="replace the model folder if it exists")
+    parser.add_argument(
+        "--report",
+        type=one_of(REPORTS),
+        metavar=f"{{{','.join(REPORTS)}}}",
+        help="page about the model, DIR/report.html; quick: texts explained by the mask alone "
+        "[full for cnn and lstm, quick for encoders]",
+    )
     add_columns(parser, "guessed")
     add_data_dir(parser)
     add_device(parser)
@@ -59,7 +68,7 @@ def _short(model: str) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, score on the test split, save."""
+    """Train, score on the test split, save, write the report."""
     from vmask.cli.talk import print_json, say
     from vmask.persistence import CHECKPOINT, CONFIG, check_free
     from vmask.plan import resolve_model
@@ -77,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import load_dataset
     from vmask.experiments.training import describe_training, fit_dataset
+    from vmask.model_report.write import forget
     from vmask.training.progress import TrainingBar
 
     dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
@@ -106,13 +116,36 @@ def run(args: argparse.Namespace) -> int:
         )
     result = describe_training(classifier, dataset, time.perf_counter() - started)
     classifier.about_["source"] = args.data  # as it was typed, to read it again for a report
+    forget(out)  # the report of a model that is replaced now
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    report = _report(args, classifier, dataset, out)
     if args.json:
-        print_json({"model": str(out), **result})
+        print_json({"model": str(out), **result, "report": None if report is None else str(report)})
     else:
-        _summarise(args, classifier, result, out)
+        _summarise(args, classifier, result, out, report)
     return 0
+
+
+def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) -> Path | None:
+    """Write the report; whatever goes wrong, the model is saved already and the training was no waste."""
+    from vmask.model_report.collect import collect
+    from vmask.model_report.write import REPORT, write_report
+
+    if args.report == "none":
+        return None
+    try:
+        progress = not args.quiet and sys.stderr.isatty()
+        return write_report(collect(classifier, dataset, args.report, folder=out, progress=progress), out / REPORT)
+    except (Exception, KeyboardInterrupt) as error:
+        if args.debug:
+            raise
+        reason = "it was interrupted" if isinstance(error, KeyboardInterrupt) else f"{type(error).__name__}: {error}"
+        print(  # noqa: T201
+            f"warning: the report was not written ({reason}). The model is saved; try: vmask show {out}",
+            file=sys.stderr,
+        )
+        return None
 
 
 def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
@@ -143,7 +176,9 @@ def _worth_knowing(dataset: Any) -> Iterator[str]:
         )
 
 
-def _summarise(args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path) -> None:
+def _summarise(
+    args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
+) -> None:
     from vmask.cli.talk import say_result
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
@@ -154,7 +189,11 @@ def _summarise(args: argparse.Namespace, classifier: Any, result: dict[str, Any]
         words = classifier.word_importance(12, min_count=3)
         say_result("words it uses most: " + ", ".join(word.word for word in words))
     say_result(f"saved to {out}")
-    if not args.quiet and classifier.predictor_.model.mask.ranks:
-        say_result(f'next: vmask explain {out} "some text"   or   vmask words {out}')
-    elif not args.quiet:
-        say_result(f"next: vmask predict {out} FILE")
+    if report is not None:
+        say_result(f"report: {report}")
+    if args.quiet:
+        return
+    first = f"vmask show {out}" if report is None else f"open {report}"
+    ranks = classifier.predictor_.model.mask.ranks
+    then = f'vmask explain {out} "some text"   or   vmask words {out}' if ranks else f"vmask predict {out} FILE"
+    say_result(f"next: {first}   or   {then}")

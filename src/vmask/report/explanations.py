@@ -58,7 +58,12 @@ def paged(path: Path, explanations: Iterable[Explanation], title: str, how: Mapp
 
 
 def legend(signed: bool) -> str:
-    """What the colours mean."""
+    """What the colours mean, in a box of its own."""
+    return f"<section class=legend>{legend_of(signed)}</section>\n"
+
+
+def legend_of(signed: bool) -> str:
+    """What the colours mean: a strip of them, and a sentence."""
     steps = (-1, -0.6, -0.25, 0.25, 0.6, 1) if signed else (0.25, 0.6, 1)
     strips = "".join(f'<mark style="{css(step)}">{_mark(step) if signed else "&nbsp;"}</mark>' for step in steps)
     if signed:
@@ -71,8 +76,8 @@ def legend(signed: bool) -> str:
         left, right = "matters less", "matters most"
         words = "Words up to the middle of their text stay plain; scores of this method have no sign."
     return (
-        f"<section class=legend><p><span>{left}</span><span>{strips}</span><span>{right}</span></p>"
-        f"<p>{words} Rest the pointer on a word for its score.</p></section>\n"
+        f"<p><span>{left}</span><span>{strips}</span><span>{right}</span></p>"
+        f"<p>{words} Rest the pointer on a word for its score.</p>"
     )
 
 

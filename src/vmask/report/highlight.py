@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING
 from unicodedata import category
@@ -65,19 +66,31 @@ def rich_text(explanation: Explanation) -> Text:
     return out
 
 
-def html_text(explanation: Explanation) -> str:
-    """The text as HTML that needs no style sheet; a word's score shows when the pointer rests on it."""
+def html_text(explanation: Explanation, shown: int | None = None, look: Callable[[float], str] | None = None) -> str:
+    """The text as HTML; a word's score shows when the pointer rests on it.
+
+    Args:
+        explanation: the text with its scores.
+        shown: characters after which the text is cut, before the word that ends beyond; by default it is whole. The
+            strength of words is that in the whole text.
+        look: attributes of a word of this strength; by default a style, so that no style sheet is needed.
+    """
+    look = look or (lambda strength: f'style="{css(strength)}"')
+    shown = len(explanation.text) if shown is None else shown
     parts, at = [], 0
     for (start, end), strength, score in zip(
         explanation.spans, explanation.strengths(), explanation.scores, strict=True
     ):
+        if end > shown:
+            shown = start
+            break
         parts.append(escape(explanation.text[at:start]))
         parts.append(
-            f'<mark style="{css(strength)}" title="{shown_score(explanation, score)}">'
+            f'<mark {look(strength)} title="{shown_score(explanation, score)}">'
             f"{escape(explanation.text[start:end])}</mark>"
         )
         at = end
-    parts.append(escape(explanation.text[at:]))
+    parts.append(escape(explanation.text[at:shown]))
     return f'<span class="vmask">{"".join(parts)}</span>'
 
 

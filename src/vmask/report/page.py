@@ -44,18 +44,34 @@ CLOSING = "\n</main></body></html>\n"
 
 def opening(title: str, summary: str) -> str:
     """The start of an HTML document that needs nothing from outside, up to its first section; `CLOSING` ends it."""
-    style = files("vmask.report").joinpath("page.css").read_text(encoding="utf-8")
+    return f"{document_head(title)}<h1>{escape(title)}</h1><p class=lead>{escape(summary)}</p>\n"
+
+
+def document_head(title: str, style: str = "", more: str = "") -> str:
+    """The start of an HTML document up to where its heading comes.
+
+    Args:
+        title: of the window.
+        style: CSS behind that of all pages.
+        more: HTML for its head.
+    """
+    common = files("vmask.report").joinpath("page.css").read_text(encoding="utf-8")
     return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{style}</style></head>\n'
-        f"<body><main><h1>{escape(title)}</h1><p class=lead>{escape(summary)}</p>\n"
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{more}<title>{escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{common}{style}</style></head>\n'
+        "<body><main>"
     )
 
 
 def how_section(facts: Mapping[str, str]) -> str:
     """How something was made, name -> value."""
+    return f"<section><h2>How this was made</h2>{how_table(facts)}</section>" if facts else ""
+
+
+def how_table(facts: Mapping[str, str]) -> str:
+    """Facts as a table, name -> value."""
     rows = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in facts.items())
-    return f"<section><h2>How this was made</h2><table class=how>{rows}</table></section>" if rows else ""
+    return f"<table class=how>{rows}</table>"
 
 
 def render(page: Page) -> str:

@@ -5,26 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, zip_longest
-from math import floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vmask.reproduction._found import WORDS, Point, curve, datasets, models, pairs, shown
-from vmask.reproduction._style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    RED,
-    SKY,
-    WIDE,
-    Picture,
-    canvas,
-    styled,
-)
+from vmask.report.figures.curves import FLOORS, Point, draw_curve, finish, handle
+from vmask.report.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, WIDE, Picture, canvas, styled
+from vmask.reproduction._found import WORDS, curve, datasets, models, pairs, shown
 from vmask.reproduction.results import Results
 
 if TYPE_CHECKING:
@@ -60,9 +47,7 @@ class Line:
     band: bool = False
 
 
-RANDOM = Line("vmask", "random", "words at random", {"color": GREY, "linestyle": (0, (4, 2)), "linewidth": 0.9})
-MAJORITY = Line("vmask", "majority", "most common class", {"color": GREY, "linewidth": 0.9})
-TFIDF = Line("vmask", "tfidf", "words by tf-idf", {"color": BLACK, "linestyle": (0, (1, 1)), "linewidth": 0.9})
+RANDOM, TFIDF, MAJORITY = (Line("vmask", by, label, style) for by, (label, style) in FLOORS.items())
 PAPER = (
     Line("vmask", OWN, "VMASK", {"linestyle": "-", "linewidth": 1.6}, band=True),
     Line("iba", OWN, "IBA", {"linestyle": (0, (1, 1.3)), "linewidth": 1.6}, band=True),
@@ -97,11 +82,11 @@ def post_hoc(results: Results) -> Picture | None:
             for line in PAPER:
                 _draw(panel, curve(results, dataset, model, line.mask, line.by), line, colours[model])
         panel.set_title(shown(dataset))
-    _finish(figure, list(panels.values()))
-    of_models = [_handle(shown(model), {"color": colour, "linewidth": 2.4}) for model, colour in colours.items()]
-    of_lines = [_handle(line.label, {"color": BLACK, **line.style}) for line in (*PAPER, RANDOM, MAJORITY)]
+    finish(figure, list(panels.values()))
+    of_models = [handle(shown(model), {"color": colour, "linewidth": 2.4}) for model, colour in colours.items()]
+    of_lines = [handle(line.label, {"color": BLACK, **line.style}) for line in (*PAPER, RANDOM, MAJORITY)]
     # A legend is filled column by column; models stand in its first row, kinds of lines in its second.
-    rows = zip_longest(of_models, of_lines, fillvalue=_handle("", {"linestyle": "none"}))
+    rows = zip_longest(of_models, of_lines, fillvalue=handle("", {"linestyle": "none"}))
     figure.legend(handles=[one for column in rows for one in column], loc="outside upper center",
                   ncols=max(len(of_models), len(of_lines)), columnspacing=1.4)  # fmt: skip
     caption = (
@@ -128,8 +113,8 @@ def controls(results: Results) -> Picture | None:
                 _draw(panel, points, line)
                 used.add(line.label)
         panel.set_title(f"{shown(dataset)}, {shown(model)}")
-    _finish(figure, list(panels.values()))
-    handles = [_handle(line.label, line.style) for line in CONTROLS if line.label in used]
+    finish(figure, list(panels.values()))
+    handles = [handle(line.label, line.style) for line in CONTROLS if line.label in used]
     figure.legend(handles=handles, loc="outside upper center", ncols=int(figure.get_figwidth() / 1.9))
     caption = (
         "Post-hoc accuracy as before, with what it must be read beside. Models without an importance of words (base, "
@@ -174,14 +159,8 @@ def _panels(grid: Sequence[Sequence[Any]], height: float) -> tuple[Figure, dict[
 
 
 def _draw(panel: Axes, points: Sequence[Point], line: Line, colour: str | None = None) -> None:
-    if not points:
-        return
     style = {**line.style, **({} if colour is None else {"color": colour})}
-    k = [point.k for point in points]
-    panel.plot(k, [100 * point.value for point in points], label=line.label, **style)
-    if line.band and all(point.seeds >= ENOUGH for point in points):
-        low, high = ([100 * getattr(point, end) for point in points] for end in ("low", "high"))
-        panel.fill_between(k, low, high, color=style["color"], alpha=0.16, linewidth=0)
+    draw_curve(panel, points, line.label, style, line.band and all(point.seeds >= ENOUGH for point in points))
 
 
 def _mean(curves: Sequence[Sequence[Point]]) -> list[Point]:
@@ -191,24 +170,3 @@ def _mean(curves: Sequence[Sequence[Point]]) -> list[Point]:
         Point(same[0].k, float(np.mean([one.value for one in same])), np.nan, np.nan, 1)
         for same in zip(*there, strict=False)
     ]
-
-
-def _finish(figure: Figure, panels: Sequence[Axes]) -> None:
-    """Axes of all panels alike: they begin at the lowest line, since a band may reach far below."""
-    lowest = min(float(np.min(line.get_ydata())) for panel in panels for line in panel.lines)
-    last = {panel.get_subplotspec().colspan.start: panel for panel in panels}  # type: ignore[union-attr]
-    for panel in panels:
-        panel.set_ylim(max(10 * floor((lowest - 2) / 10), 0), 101.5)
-        panel.set_xlim(0.7, 10.3)
-        panel.set_xticks([1, 2, 4, 6, 8, 10])
-        panel.grid(axis="y")
-        panel.set_axisbelow(True)
-        panel.tick_params(labelbottom=panel in last.values())  # the lowest of its column
-    figure.supxlabel("k, words that are kept", fontsize=8)
-    figure.supylabel("texts that keep their class (%)", fontsize=8)
-
-
-def _handle(label: str, style: Mapping[str, Any]) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], label=label, **style)

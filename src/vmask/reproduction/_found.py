@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from vmask.report.highlight import printable
+from vmask.report.figures.curves import Point
 from vmask.reproduction.results import DATASETS, MODELS, TITLES, Key, Results, over_seeds
 
 WORDS, LOCAL = "words", "local"
 """The stages whose results are drawn: of words, and of explanations of single texts."""
 POST_HOC = "post_hoc_accuracy"
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point of a curve.
-
-    Attributes:
-        k: how many words the model sees.
-        value: share of texts that keep their class, a mean over seeds.
-        low: lower end of the 95% t interval; NaN with one seed.
-        high: upper end.
-        seeds: how many there are.
-    """
-
-    k: int
-    value: float
-    low: float
-    high: float
-    seeds: int
 
 
 def datasets(results: Results, stage: str, masks: Iterable[str] = ("vmask",)) -> list[str]:
@@ -57,13 +37,6 @@ def pairs(results: Results, stage: str, masks: Iterable[str] = ("vmask",)) -> li
 def shown(name: str) -> str:
     """What a dataset, model or method is called in print."""
     return TITLES.get(name, name)
-
-
-def named(word: str, long: int = 40) -> str:
-    """A word as figures print it: not too long, and in quotation marks where it is a mere sign, such as a full stop."""
-    word = printable(word)
-    word = word if len(word) <= long else f"{word[: long - 1]}…"
-    return word if any(char.isalnum() for char in word) else f"“{word}”"
 
 
 def lowest(

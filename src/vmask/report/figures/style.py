@@ -1,14 +1,17 @@
-"""How figures look: colours, sizes and the same bytes whenever the results are the same."""
+"""How figures look and are saved: colours, sizes, and the same bytes whenever the results are the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.errors import MissingExtra
+from vmask.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,6 +23,10 @@ GREY, FAINT = "#808080", "#B4BAC3"
 
 WIDE, COLUMN = 6.8, 4.4
 """Width of a figure over the whole page, and of a small one, in inches."""
+DPI = 150
+"""Pixels by inch of what is saved; labels are placed in these, and so are the many points of a scatter plot."""
+COLOURS = 256
+"""Of a PNG's palette."""
 STYLE: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so that all machines draw the same
     "font.size": 8,
@@ -48,7 +55,7 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of the report.
+    """A figure with what stands under it.
 
     Attributes:
         name: stem of its files, such as `post_hoc_accuracy`.
@@ -93,3 +100,41 @@ def canvas(width: float, height: float, **options: Any) -> Figure:
     figure = Figure(figsize=(width, height), **options)
     FigureCanvasAgg(figure)
     return figure
+
+
+@styled()
+def save(picture: Picture, folder: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
+    """Write a figure, a file for each format, whole or not at all; the same bytes whenever the figure is the same.
+
+    Args:
+        picture: the figure.
+        folder: made where it is not there.
+        formats: `png` and `svg` are the same every time; matplotlib knows more.
+
+    Returns:
+        The files.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name in formats:
+        path = folder / f"{picture.name}.{name}"
+        with replacing(path) as temporary:
+            if name == "png":
+                _save_png(picture, temporary)
+            else:
+                about = {"Date": None, "Creator": None} if name == "svg" else {}
+                picture.figure.savefig(temporary, format=name, dpi=DPI, metadata=about)
+        paths.append(path)
+    return paths
+
+
+def _save_png(picture: Picture, path: Path) -> None:
+    """A PNG with a palette: a third of the size, and drawings have few colours."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    picture.figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})
+    with Image.open(stream) as drawn:
+        few = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))

@@ -1,4 +1,4 @@
-"""Labels of points that do not lie on each other."""
+"""Labels of points: words as figures print them, in places where they do not lie on each other."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import product
 from math import cos, inf, pi, sin
 from typing import TypeAlias
+
+from vmask.report.highlight import printable
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, bottom, right, top."""
@@ -16,6 +18,13 @@ DISTANCES = (5.0, 9.0, 14.0, 20.0, 28.0, 38.0, 50.0, 64.0, 80.0, 100.0, 125.0)
 DIRECTIONS = tuple(2 * pi * turn / 24 for turn in range(24))
 CROSSING, COVERING = 60.0, 1000.0
 """What it costs, as a distance, that a line runs over another label or its line, and that a label covers something."""
+
+
+def named(word: str, long: int = 40) -> str:
+    """A word as figures print it: not too long, and in quotation marks where it is a mere sign, such as a full stop."""
+    word = printable(word)
+    word = word if len(word) <= long else f"{word[: long - 1]}…"
+    return word if any(char.isalnum() for char in word) else f"“{word}”"
 
 
 def place_labels(points: Sequence[Place], sizes: Sequence[Place], frame: Box, taken: Sequence[Box] = ()) -> list[Box]:

@@ -1,0 +1,67 @@
+"""Serve models on a web page of this machine: predictions, explanations and words, also as an API."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, given
+from vmask.web.config import ServeConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("models", metavar="DIR", nargs="+", help="a model folder, or several")
+    parser.add_argument("--data", metavar="DATA", help="data to take examples from [what a model was trained on]")
+    add_data_dir(parser)
+    add_device(parser)
+    add_json(parser)
+    add_fields(parser, "server and limits", ServeConfig)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Take the port, load the models, serve until Ctrl-C."""
+    from vmask.cli.talk import print_json, say, say_result
+    from vmask.config import make
+    from vmask.errors import MissingExtra
+
+    # What is wrong is said before a model is loaded.
+    settings = make(ServeConfig, given(args, ServeConfig))
+    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn")):
+        raise MissingExtra("vmask serve", "serve")
+    from vmask.persistence import read_config
+
+    for folder in args.models:
+        read_config(Path(folder))
+    from vmask.web.app import create_app
+    from vmask.web.server import address_of, bind, is_loopback, run_app
+
+    with bind(settings.host, settings.port) as listening:
+        if not is_loopback(settings.host):
+            say(args, f"warning: other machines can reach {settings.host}, and all who do may use the models")
+        app = create_app(
+            args.models,
+            settings=settings,
+            data=args.data,
+            data_dir=args.data_dir,
+            device=args.device,
+            say=lambda line: say(args, line),
+        )
+        address, models = address_of(listening), app.state.api.models
+
+        def ready() -> None:
+            if args.json:
+                print_json({"address": address, "docs": f"{address}/docs", "models": [one.name for one in models]})
+                return
+            for served in models:
+                say_result(f"{served.name}: {served.title}")
+            say_result(f"{address} (the API: {address}/docs)")
+            say(args, "Ctrl-C stops")
+            sys.stdout.flush()
+
+        run_app(app, listening, ready)
+    say(args, "stopped")
+    return 0

@@ -1,0 +1,87 @@
+"""Write the report of a trained model: how good it is, which words it uses, texts as it sees them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from vmask.cli.options import add_data_dir, add_device, add_json, one_of
+from vmask.errors import DataError, VmaskError
+
+LEVELS = ("full", "quick")
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="DIR", help="a model folder")
+    parser.add_argument(
+        "data", metavar="DATA", nargs="?", help="the data it was trained on, where it is called otherwise here"
+    )
+    parser.add_argument(
+        "--report",
+        type=one_of(LEVELS),
+        default="full",
+        metavar=f"{{{','.join(LEVELS)}}}",
+        help="quick: texts explained by the mask alone; full takes minutes of an encoder [full]",
+    )
+    parser.add_argument("--out", metavar="FILE", help="the page [DIR/report.html]")
+    parser.add_argument("--figures", metavar="FOLDER", help="also write figures for a paper, PNG and SVG")
+    add_data_dir(parser)
+    add_device(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read model and data, measure and explain, write."""
+    from vmask.cli.talk import print_json, say, say_result
+    from vmask.model_report.collect import collect, other_data
+    from vmask.model_report.write import REPORT, check_replaceable, write_report
+    from vmask.persistence import load_classifier, read_config
+
+    folder = Path(args.model)
+    about = read_config(folder)["about"]
+    page = Path(args.out) if args.out else folder / REPORT
+    check_replaceable(page)  # before any work is done
+    if args.figures:
+        from vmask.report.figures.style import check_extra
+
+        check_extra()
+    dataset = _dataset(args, about)
+    if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):
+        say(args, other_data(dataset))
+    classifier = load_classifier(folder, args.device)
+    progress = not args.quiet and sys.stderr.isatty()
+    content = collect(classifier, dataset, args.report, folder=folder, progress=progress)
+    write_report(content, page)
+    figures = _figures(args, classifier, dataset, content) if args.figures else []
+    if args.json:
+        print_json({"report": str(page), "figures": [str(path) for path in figures], **content.to_dict()})
+        return 0
+    say_result(f"{content.headline}.")
+    say_result(f"report: {page}")
+    if figures:
+        say_result(f"{len(figures)} figures in {args.figures}")
+    say(args, f"next: open {page}")
+    return 0
+
+
+def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> Any:
+    """The data that the model was trained on, or that was named."""
+    from vmask.experiments.training import dataset_of
+
+    try:
+        return dataset_of(about, args.data, args.data_dir)
+    except VmaskError as error:
+        if args.data is not None:
+            raise
+        raise DataError(f"{error} As in: vmask show {args.model} DATA") from None
+
+
+def _figures(args: argparse.Namespace, classifier: Any, dataset: Any, content: Any) -> list[Path]:
+    from vmask.model_report.figures import draw
+    from vmask.report.figures.style import save
+
+    return [path for picture in draw(classifier, dataset, content) for path in save(picture, args.figures)]

@@ -1,0 +1,101 @@
+"""A cloud of words, the larger the higher a word ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TRIES = 24
+"""Seeds of the layout that are tried."""
+GAP = 4
+"""Pixels between words, and between them and the edge."""
+
+Placed: TypeAlias = tuple[str, int, float, float]
+"""A word, its font size, left end and baseline."""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a cloud is laid out on; everything is in pixels.
+
+    Attributes:
+        width: of the cloud.
+        height: of the cloud.
+        largest: font size of the first word.
+        smallest: font size of the last word.
+        margin: around words for `wordcloud`: more than they need, since it writes them lower than where it has looked
+            for room.
+    """
+
+    width: int
+    height: int
+    largest: int
+    smallest: int
+    margin: int
+
+
+def draw_cloud(panel: Axes, words: Sequence[str], colours: Sequence[str], sheet: Sheet, wide: float) -> None:
+    """Words where `wordcloud` puts them, written by matplotlib, so that they stay sharp at any size.
+
+    Args:
+        panel: where to draw; it has the proportions of the sheet.
+        words: the most important first.
+        colours: of each word.
+        sheet: what they are laid out on.
+        wide: width of the panel in print, in inches.
+    """
+    colour_of = dict(zip(words, colours, strict=True))
+    for word, size, left, baseline in _layout(words, sheet):
+        colour, points = colour_of[word], size * wide * 72 / sheet.width
+        panel.text(left, baseline, word, fontsize=points, color=colour, ha="left", va="baseline")
+    panel.set_xlim(0, sheet.width)
+    panel.set_ylim(0, sheet.height)
+    panel.set_xticks([])
+    panel.set_yticks([])
+    for spine in panel.spines.values():
+        spine.set(visible=True, color="#e3e6ea")
+
+
+def _layout(words: Sequence[str], sheet: Sheet) -> list[Placed]:
+    """All words in their places: of several layouts the one that is largest, of those in which none touch."""
+    tried = [_try(words, sheet, seed) for seed in range(TRIES)]
+    return min(tried, key=lambda one: (one[0], -sum(size for _, size, _, _ in one[1])))[1]
+
+
+def _try(words: Sequence[str], sheet: Sheet, seed: int) -> tuple[float, list[Placed]]:
+    """A layout by `wordcloud`, and what is wrong with it."""
+    from matplotlib.font_manager import FontProperties, findfont
+
+    font = findfont(FontProperties(family="DejaVu Sans"))
+    truetype = import_module("PIL.ImageFont").truetype
+    step = (sheet.largest - sheet.smallest) / max(len(words) - 1, 1)
+    sizes = {word: sheet.largest - step * rank for rank, word in enumerate(words)}
+    cloud = import_module("wordcloud").WordCloud(
+        font_path=font, width=sheet.width, height=sheet.height, max_font_size=sheet.largest, min_font_size=8,
+        margin=sheet.margin, prefer_horizontal=1.0, relative_scaling=1.0, random_state=seed,
+        color_func=lambda *_, **__: "black",
+    ).generate_from_frequencies(sizes)  # fmt: skip
+    placed, boxes = [], []
+    for (word, _), size, (top, left), _, _ in cloud.layout_:
+        letters = truetype(font, size)
+        placed.append((word, int(size), float(left), float(sheet.height - top - letters.getmetrics()[0])))
+        boxes.append([a + b for a, b in zip(letters.getbbox(word), (left, top, left, top), strict=True)])
+    return 1000 * (len(words) - len(placed)) + _touching(boxes, sheet), placed
+
+
+def _touching(boxes: Sequence[Sequence[float]], sheet: Sheet) -> float:
+    """How far words lie over each other or over the edge, in pixels."""
+    wrong = 0.0
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        wrong += max(GAP - left, 0) + max(GAP - top, 0)
+        wrong += max(right + GAP - sheet.width, 0) + max(bottom + GAP - sheet.height, 0)
+        for other in boxes[:number]:
+            across = min(right, other[2]) - max(left, other[0]) + GAP
+            upright = min(bottom, other[3]) - max(top, other[1]) + GAP
+            wrong += min(across, upright) if across > 0 and upright > 0 else 0
+    return wrong

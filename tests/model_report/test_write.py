@@ -1,0 +1,63 @@
+"""Pages replace their like and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from vmask.errors import OutputExists
+from vmask.model_report.render import render
+from vmask.model_report.write import check_replaceable, forget, write_report
+
+
+def test_a_report_replaces_a_report(content, tmp_path):
+    path = tmp_path / "new" / "report.html"
+    assert write_report(content, path) == path
+    assert path.read_text(encoding="utf-8") == render(content)
+    write_report(content, path)
+    assert [one.name for one in path.parent.iterdir()] == ["report.html"]
+
+
+def test_another_file_or_a_folder_is_never_replaced(content, tmp_path):
+    mine = tmp_path / "mine.html"
+    mine.write_text("<html>mine</html>", encoding="utf-8")
+    with pytest.raises(OutputExists, match="is no report of a model"):
+        write_report(content, mine)
+    assert mine.read_text(encoding="utf-8") == "<html>mine</html>"
+    with pytest.raises(OutputExists, match="is a folder"):
+        check_replaceable(tmp_path)
+    check_replaceable(tmp_path / "free.html")
+
+
+def test_a_failure_leaves_what_was_there(content, tmp_path, monkeypatch):
+    path = write_report(content, tmp_path / "report.html")
+    before = path.read_bytes()
+
+    def broken(content):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("vmask.model_report.write.render", broken)
+    with pytest.raises(ZeroDivisionError):
+        write_report(content, path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_forgetting_takes_our_report_alone(content, tmp_path):
+    path = write_report(content, tmp_path / "report.html")
+    forget(tmp_path)
+    assert not path.exists()
+    forget(tmp_path)  # there is none
+    path.write_text("mine", encoding="utf-8")
+    forget(tmp_path)
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_model_folder_with_a_report_can_be_loaded_and_replaced(model, content, tmp_path):
+    from vmask import TextClassifier
+    from vmask.persistence import check_free
+
+    folder = model.save(tmp_path / "m")
+    write_report(content, folder / "report.html")
+    TextClassifier.load(folder)
+    check_free(folder, overwrite=True)
+    model.save(folder, overwrite=True)
