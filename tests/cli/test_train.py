@@ -45,7 +45,7 @@ def test_the_columns_of_a_csv_are_guessed_and_the_splits_made_and_said(vmask, to
     assert "No dev split" in done.err
     assert "No dev split" not in done.out
     assert f"saved to {out}" in done.out
-    assert f"next: open {out / 'report.html'}   or   vmask explain {out}" in done.out
+    assert f'next: vmask explain {out} "some text"   or   vmask words {out}   or   vmask serve {out}' in done.out
     about = json.loads((out / "config.json").read_text())["about"]
     assert (about["text"], about["label"]) == ("review", "stars")
 

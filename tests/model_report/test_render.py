@@ -204,3 +204,15 @@ def test_odds_are_short():
 def test_the_strongest_words_are_named_once(content):
     page = render(example(content, "good film Good end good", (0.9, 0.2, 0.5, 0.3, 0.8)))
     assert "most: <bdi>good</bdi> 0.90, <bdi>end</bdi> 0.30, <bdi>film</bdi> 0.20</span>" in page
+
+
+def test_a_word_that_is_markup_is_shown(content, read):
+    word = "<img src=x onerror=alert(1)>"
+    rows = (replace(content.words.rows[0], word=word, count=9, known=False), *content.words.rows[1:])
+    drawn = ((word, 0.9, 9), *content.words.drawn[1:])
+    page = render(replace(content, words=replace(content.words, rows=rows, drawn=drawn)))
+    reader = read(page)
+    assert reader.handlers == []
+    assert "img" not in reader.tags
+    assert f"{word} no vector" in reader.text
+    assert words_of(page)["words"][0][0] == word

@@ -193,7 +193,8 @@ def _summarise(
         say_result(f"report: {report}")
     if args.quiet:
         return
-    first = f"vmask show {out}" if report is None else f"open {report}"
     ranks = classifier.predictor_.model.mask.ranks
-    then = f'vmask explain {out} "some text"   or   vmask words {out}' if ranks else f"vmask predict {out} FILE"
-    say_result(f"next: {first}   or   {then}")
+    then = [f'vmask explain {out} "some text"', f"vmask words {out}"] if ranks else [f"vmask predict {out} FILE"]
+    say_result(
+        "next: " + "   or   ".join([*([f"vmask show {out}"] if report is None else []), *then, f"vmask serve {out}"])
+    )

@@ -20,7 +20,7 @@ from vmask.metrics.contract import ModelMetric, Subject
 from vmask.metrics.macro_f1 import MacroF1
 from vmask.model_report.baseline import WHAT, Linear, linear_predictions, most_common, sampled
 from vmask.model_report.content import Bin, Calibration, ClassScore, Confused, Measured, Rival, Scores
-from vmask.statistics import Difference, Estimate, mean_interval, paired_difference
+from vmask.statistics import CONFIDENCE, Difference, Estimate, mean_interval, paired_difference
 
 MOST_CONFUSED = 30
 """Pairs of classes that are kept."""
@@ -109,11 +109,12 @@ def _linear(train: Split, test: Split) -> tuple[Linear | None, str]:
 
 
 def verdict(difference: Difference, model: str) -> str:
-    """What a difference of accuracies says, in words."""
+    """What a difference of accuracies says, in words; the test decides, for an interval of few texts is a rough one."""
     points = f"{100 * abs(difference.value):.1f} points"
-    if difference.low > 0:
+    shown = difference.p <= 1 - CONFIDENCE
+    if shown and difference.value > 0:
         return f"The {model} is {points} more accurate than the linear model: more than chance explains."
-    if difference.high < 0:
+    if shown and difference.value < 0:
         return (
             f"The linear model is {points} more accurate than the {model}: more than chance explains. "
             "Where accuracy is all that counts, use that one."
