@@ -355,7 +355,7 @@ def test_skewed_and_absent_classes_are_said(vmask, tmp_path):
     assert "--class-weight balanced" in result.err
     assert "has no text of spam" in result.err
     assert "texts from column 'text', labels from column 'label'" in result.err
-    assert "or   vmask predict" in result.out  # base ranks no words
+    assert "next: vmask predict" in result.out  # base ranks no words
 
 
 def test_a_wrong_option_is_said_before_the_data_is_read(fails, tmp_path):
