@@ -216,3 +216,15 @@ def test_a_word_that_is_markup_is_shown(content, read):
     assert "img" not in reader.tags
     assert f"{word} no vector" in reader.text
     assert words_of(page)["words"][0][0] == word
+
+
+def test_one_text_alone_makes_a_page(model, toys, read):
+    from vmask.model_report.collect import collect
+
+    one = replace(toys, splits={**toys.splits, "test": toys.splits["test"].take([0])})
+    content = collect(model, one, "quick")
+    page = render(content)
+    assert "nan" not in read(page).text.lower().replace("nanny", "")
+    assert "1 test text</small>" in page
+    assert "right on" in content.headline
+    assert len(content.texts.examples) == 1

@@ -17,6 +17,7 @@ from vmask.plan import make_plan
         (461, 500, "92 of 100"),
         (11, 12, "11 of 12"),
         (0, 12, "0 of 12"),
+        (1, 1, "1 of 1"),
         (5000, 5000, "all 5,000"),
         (2999, 3000, "999 of 1,000"),  # never rounded up to all
         (996, 1000, "996 of 1,000"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmask.report.pairs import choose, has, pairs_of
+from vmask.report.pairs import choose, pairs_of
 
 LABELS = ["neg", "pos"]
 
@@ -75,11 +75,3 @@ def test_each_model_explains_its_own_prediction_by_what_it_has(fitted, fitted_en
             (alone,) = model.explain(pair.text, "lime", samples=20, seed=3)
             assert seen.explanations["lime"].target == seen.label
             assert seen.explanations["lime"].scores == pytest.approx(alone.scores, abs=1e-6)
-
-
-def test_mask_scores_need_a_mask_that_ranks(fitted, fitted_encoder):
-    assert has(fitted.predictor_, "mask")
-    assert not has(fitted_encoder("bert", "base").predictor_, "mask")
-    assert has(fitted_encoder("bert", "base").predictor_, "saliency")
-    assert has(object(), "lime")
-    assert not has(object(), "mask")

@@ -13,6 +13,7 @@ from toy import toy_texts, write_csv
 from vmask.config import HIDES, make, option
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.explain import EXPLAINERS
+from vmask.report.capable import ranks
 from vmask.web import examples
 from vmask.web.config import ServeConfig
 from vmask.web.describing import (
@@ -22,7 +23,6 @@ from vmask.web.describing import (
     explainer_kinds,
     explainers_of,
     hides_of,
-    ranks,
 )
 from vmask.web.examples import Examples
 from vmask.web.refusals import NotHere

@@ -121,7 +121,10 @@ def _warnings(classifier: TextClassifier, dataset: Dataset, found: Predicted) ->
             "Train for more epochs, or with another --beta."
         )
     if found.measured.texts < FEW:
-        yield f"There are only {found.measured.texts} {found.measured.split} texts: every number here is a rough one."
+        few = f"are only {found.measured.texts} {found.measured.split} texts"
+        if found.measured.texts == 1:
+            few = f"is only one {found.measured.split} text"
+        yield f"There {few}: every number here is a rough one."
 
 
 def other_data(dataset: Dataset) -> str:

@@ -69,14 +69,9 @@ def _contents() -> str:
 
 def _tiles(content: Content) -> str:
     """The numbers that matter most, at a glance."""
-    ours, difference = content.scores.rivals[0].accuracy, content.scores.difference
-    tiles = [
-        (
-            "Accuracy",
-            percent(ours.value),
-            f"{interval(ours)}, {content.measured.texts:,} {content.measured.split} texts",
-        )
-    ]
+    ours, difference, measured = content.scores.rivals[0].accuracy, content.scores.difference, content.measured
+    texts = f"{measured.texts:,} {measured.split} text{'s' * (measured.texts != 1)}"
+    tiles = [("Accuracy", percent(ours.value), ", ".join(filter(None, (interval(ours), texts))))]
     if difference is not None:
         inside = f"95% interval {100 * difference.low:+.1f} to {100 * difference.high:+.1f}"
         tiles.append(

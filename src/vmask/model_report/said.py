@@ -58,7 +58,7 @@ def headline(plan: Plan, dataset: Dataset, right: int, texts: int, split: str, c
 
 def of_texts(right: int, texts: int) -> str:
     """How many are right, of 100 where there are many; never rounded up to all."""
-    if right == texts:
+    if right == texts > 1:
         return f"all {texts:,}"
     if texts < FEW:
         return f"{right:,} of {texts:,}"

@@ -13,6 +13,7 @@ from vmask.data.words import chunks
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explanation
 from vmask.explaining import as_predictor, explain_texts
+from vmask.report.capable import applies
 
 SHOWN = 20
 """Texts that are shown, at most."""
@@ -134,7 +135,7 @@ def _seen(
     by_method = {
         method: list(explain_texts(predictor, texts, method, **_fitting(method, options), **own))
         for method, own in explainers.items()
-        if has(predictor, method)
+        if applies(EXPLAINERS.get(method), predictor)
     }
     for number, row in enumerate(probabilities):
         best = int(row.argmax())
@@ -145,11 +146,3 @@ def _seen(
 def _fitting(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options without a way of hiding for a method that hides nothing."""
     return {name: value for name, value in options.items() if name != "hide" or EXPLAINERS.get(method).hides}
-
-
-def has(predictor: Any, method: str) -> bool:
-    """Whether a method can explain this model; mask scores are there where the mask ranks words."""
-    needed = EXPLAINERS.get(method).needs
-    if needed == EXPLAINERS.get("mask").needs:
-        return hasattr(predictor, needed) and bool(predictor.model.mask.ranks)
-    return not needed or hasattr(predictor, needed)

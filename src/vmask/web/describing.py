@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from vmask.config import HIDES, choices_of, scalar_type
-from vmask.errors import ConfigError, MissingExtra, NoWordScores
+from vmask.errors import ConfigError, MissingExtra
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explainer
+from vmask.report.capable import SCORES, applies
 
 HIDE_DESCRIPTIONS = {
     "remove": "the word is taken out and the gap closed",
@@ -45,23 +46,7 @@ def explainer_kinds() -> dict[str, type[Explainer]]:
 
 def is_instant(kind: type[Explainer]) -> bool:
     """Whether an explanation costs no more than a few predictions, so that it needs no queue."""
-    return kind.needs == "mask_scores" and not kind.hides
-
-
-def applies(kind: type[Explainer], predictor: Any) -> bool:
-    """Whether a model has what an explainer needs."""
-    if kind.needs == "mask_scores":
-        return ranks(predictor)
-    return not kind.needs or hasattr(predictor, kind.needs)
-
-
-def ranks(predictor: Any) -> bool:
-    """Whether a model knows how much it sees of each word."""
-    try:
-        predictor.mask_scores([])
-    except (NoWordScores, AttributeError):
-        return False
-    return True
+    return kind.needs == SCORES and not kind.hides
 
 
 def hides_of(predictor: Any) -> list[str]:

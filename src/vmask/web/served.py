@@ -12,7 +12,8 @@ from typing import Any
 from vmask.classifier import TextClassifier
 from vmask.explain.contract import Explainer
 from vmask.predictor import WordImportance
-from vmask.web.describing import explainers_of, hides_of, ranks
+from vmask.report.capable import ranks
+from vmask.web.describing import explainers_of, hides_of
 from vmask.web.examples import Examples
 from vmask.web.refusals import NotHere
 from vmask.web.watched import slice_positions
