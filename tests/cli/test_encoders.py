@@ -14,7 +14,7 @@ from vmask.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
 
-FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
+FILES = ["README.md", "config.json", "model.safetensors", "report.html", "tokenizer.json"]
 SMALL = ["--epochs", "1", "--batch-size", "20", "--learning-rate", "0.001", "--device", "cpu"]
 TEXTS = [
     "a lovely film",

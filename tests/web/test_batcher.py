@@ -53,11 +53,12 @@ def test_requests_that_come_while_the_model_computes_are_joined(batcher):
 
 def test_other_kinds_are_not_joined(batcher):
     run = Doubling()
-    asked = [ask(batcher, run, [n], key) for n, key in enumerate("aabba")]
+    asked = [ask(batcher, run, [0], "a")]
+    assert run.entered.wait(WAIT)
+    asked += [ask(batcher, run, [n], key) for n, key in enumerate("abba", 1)]
     run.open.set()
     assert [one.future.result(WAIT) for one in asked] == [[0], [2], [4], [6], [8]]
-    assert sorted(map(sorted, run.calls), key=len)[-1] in ([0, 1, 4], [1, 4])
-    assert [2, 3] in run.calls
+    assert run.calls == [[0], [1, 4], [2, 3]]
 
 
 def test_a_large_request_does_not_keep_a_small_one_waiting(batcher):
@@ -68,8 +69,18 @@ def test_a_large_request_does_not_keep_a_small_one_waiting(batcher):
     run.open.set()
     assert small.future.result(WAIT) == [2000]
     assert large.future.result(WAIT) == [2 * n for n in range(100)]
-    assert any(1000 in call for call in run.calls[:3])
+    assert run.calls[1][0] == 1000
     assert all(len(call) <= 10 for call in run.calls)
+
+
+def test_many_small_requests_are_no_larger_a_call_than_the_budget(batcher):
+    run = Doubling()
+    asked = [ask(batcher, run, [0], budget=2)]
+    assert run.entered.wait(WAIT)
+    asked += [ask(batcher, run, [n], budget=2) for n in range(1, 6)]
+    run.open.set()
+    assert [one.future.result(WAIT) for one in asked] == [[2 * n] for n in range(6)]
+    assert run.calls == [[0], [1, 2], [3, 4], [5]]
 
 
 def test_a_unit_above_the_budget_is_answered_alone(batcher):

@@ -38,6 +38,11 @@ def test_any_value_is_strict_json(value):
     assert strict(Json(value).body) == without_odd_numbers(value)
 
 
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udfff\ud800", "ö🎬"])
+def test_half_a_character_is_written_as_its_escape(text):
+    assert strict(Json({"detail": text, text: 1}).body) == {"detail": text, text: 1}
+
+
 def test_numbers_of_numpy_and_other_things_are_written():
     value = {"a": np.float32(0.5), "b": np.array([1, 2]), "c": np.nan, "d": {1}, 3: object, "e": np.array([np.inf])}
     found = strict(Json(value).body)

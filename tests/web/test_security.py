@@ -244,6 +244,11 @@ def test_no_other_file_is_served(client, path):
         assert call.status == 404, raw
 
 
+def test_there_are_no_other_routes(client):
+    api = client.get("/openapi.json").json()["paths"]
+    assert {route.path for route in client.app.routes} == {*PAGES, *api, "/docs", "/openapi.json"}
+
+
 def test_three_files_are_served_as_they_are(client):
     assert {name for name, _ in PAGES.values()} == {"index.html", "app.js", "app.css"}
     for path, (name, kind) in PAGES.items():

@@ -28,6 +28,8 @@ from vmask.web.examples import Examples
 from vmask.web.refusals import NotHere
 from vmask.web.served import Served, find_model, load_models, unique_names
 
+JSON = {"content-type": "application/json"}
+
 
 def test_folders_of_one_name_get_names_of_their_own():
     paths = [Path(p) for p in ("a/cnn", "b/cnn", "cnn-2", "c/cnn", ".", "/")]
@@ -82,6 +84,9 @@ def test_an_encoder_is_served_too(fitted_encoder, make_client):
         assert [word["word"] for word in answer.json()["explanations"][0]["words"]][1:3] == ["lovely", "film"]
     hidden = client.post("/api/predict", json={"texts": [text], "hidden": [[1]], "hide": "mask"})
     assert hidden.status_code == 200
+    for path in ("/api/predict", "/api/explain"):  # half a character, which its tokenizer would choke on
+        odd = client.post(path, content=b'{"texts": ["lovely \\ud800 film"]}', headers=JSON)
+        assert odd.status_code == 200, odd.text
     words = client.get("/api/words").json()
     assert words["total"] == len(served.predictor.word_importance(1))
 

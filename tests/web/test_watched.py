@@ -11,8 +11,10 @@ import torch
 from predictors import piece_predictor, random_text, word_predictor
 from vmask.explain import EXPLAINERS
 from vmask.explaining import explain_texts
+from vmask.web.asking import Explaining
 from vmask.web.jobs import Stopped
 from vmask.web.watched import GPU_POSITIONS, QUICK_POSITIONS, SLOW_POSITIONS, Watched, slice_positions
+from web.helpers import TEXT
 
 TEXTS = [random_text(length, seed) for seed, length in enumerate((9, 0, 1, 23, 9, 14))]
 OPTIONS = {
@@ -104,6 +106,15 @@ def test_work_ends_at_the_look_that_says_so(predictor, method):
         with pytest.raises(Stopped):
             list(explain_texts(Watched(predictor, check, 25), texts, method, **options))
         assert check.looks == stop_at  # nothing more was begun
+
+
+def test_a_method_that_asks_the_model_but_once_is_watched_between_texts(served):
+    texts = [f"{TEXT} {number}" for number in range(9)]
+    explaining, check = Explaining("random", None, None, 0, {}), Counting()
+    assert len(explaining.explain(served, texts, check)) == 9
+    assert check.looks >= 9
+    with pytest.raises(Stopped):
+        explaining.explain(served, texts, Counting(5))
 
 
 def test_gradients_look_up_between_the_steps_of_one_text(predictor):

@@ -10,7 +10,6 @@ from typing import Any
 from starlette.requests import Request
 
 from vmask import __version__
-from vmask.data.words import whole_characters
 from vmask.explain import EXPLAINERS
 from vmask.report.highlight import AGAINST, FOR, STRONG
 from vmask.web.asking import Explaining, Prediction, predicting, predicting_hidden, scoring
@@ -68,7 +67,8 @@ class Api:
     async def predict(self, request: Request, asked: PredictRequest) -> dict[str, Any]:
         """Predictions of texts, with words hidden where that is asked."""
         served = find_model(self.models, asked.model)
-        texts = self._checked(asked.texts, self.settings.max_texts)
+        texts = asked.texts
+        self._check_texts(texts, self.settings.max_texts)
         sizes = [served.size(text) for text in texts]
         if asked.hidden is None:
             question = self._batcher.ask(predicting(served), texts, sizes)
@@ -85,7 +85,8 @@ class Api:
         """Explanations of texts: quick ones at once, others in their turn."""
         began = time.perf_counter()
         served = find_model(self.models, asked.model)
-        texts = self._checked(asked.texts, self.settings.max_explain_texts)
+        texts = asked.texts
+        self._check_texts(texts, self.settings.max_explain_texts)
         method = asked.explainer or ("mask" if served.ranks else "lime")
         kind = EXPLAINERS.get(method)
         options = check_options(kind.Options, asked.options, self.settings.max_times_default)
@@ -196,12 +197,10 @@ class Api:
         self._check_lengths(texts, "row")
         return table, texts, name
 
-    def _checked(self, texts: Sequence[str], most: int) -> list[str]:
-        """The texts of a request, neither too many nor too long, half a character replaced as everywhere."""
+    def _check_texts(self, texts: Sequence[str], most: int) -> None:
         if len(texts) > most:
             raise Refusal(f"There are {len(texts):,} texts; the limit is {most:,} in a request. Send them in parts.")
         self._check_lengths(texts, "text")
-        return whole_characters(texts)
 
     def _check_lengths(self, texts: Sequence[str], what: str) -> None:
         most = self.settings.max_characters

@@ -54,7 +54,7 @@ class Asked:
         """How much is answered, from 0 to 1."""
         return len(self.answers) / max(len(self.units), 1)
 
-    def take(self, budget: float) -> list[Any]:
+    def take(self, budget: int) -> list[Any]:
         """The next units: at least one, and as many as fit."""
         start = stop = len(self.answers)
         while stop < len(self.units) and (stop == start or budget >= self.sizes[stop]):
@@ -66,8 +66,8 @@ class Asked:
 class Batcher:
     """A thread that answers questions, those of one kind together.
 
-    In a round every waiting request of a kind gets its share of the call, so that a request of a few texts does not
-    wait until one of thousands is done. A request whose future is cancelled is dropped.
+    A request that is larger than a call goes behind all others after each, so that one of a few texts does not wait
+    until one of thousands is done. A request whose future is cancelled is dropped.
     """
 
     def __init__(self) -> None:
@@ -133,16 +133,14 @@ class Batcher:
         if not self._waiting:
             return []
         kind = self._waiting[0].kind
-        alike = [asked for asked in self._waiting if asked.kind == kind]
         chosen: list[tuple[Asked, list[Any]]] = []
-        left = float(kind.budget)
-        for number, asked in enumerate(alike):
-            if chosen and left <= 0:
-                break
-            start = len(asked.answers)
-            units = asked.take(left / (len(alike) - number))
-            left -= sum(asked.sizes[start : start + len(units)])
-            chosen.append((asked, units))
+        left = kind.budget
+        for asked in self._waiting:
+            if asked.kind == kind and (left > 0 or not chosen):
+                start = len(asked.answers)
+                units = asked.take(left)
+                left -= sum(asked.sizes[start : start + len(units)])
+                chosen.append((asked, units))
         return chosen
 
     def _settle(self, asked: Asked) -> None:
