@@ -166,6 +166,7 @@ def percents(probabilities):
 def expect_probabilities(page, probabilities, panel=0):
     """The bars say these probabilities in the end."""
     rows = page.locator(".panel").nth(panel).locator(".classes .num")
+    expect(rows).to_have_count(len(probabilities))
     for row, value in zip(rows.all(), probabilities, strict=True):
         expect(row).to_contain_text(f"{100 * value:.1f}%")
 
