@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-
 import pytest
 
 from vmask.model_report.render import render
+from web.browser import ARGUMENTS, find_browser
 
 pytestmark = pytest.mark.slow
-
-CHROMIUM = os.environ.get("VMASK_CHROMIUM") or shutil.which("chromium")
 
 
 @pytest.fixture(scope="module")
 def browser():
     api = pytest.importorskip("playwright.sync_api", reason="needs Playwright")
-    if not CHROMIUM:
+    if not (path := find_browser()):
         pytest.skip("needs Chromium: name it in VMASK_CHROMIUM")
     with api.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        started = play.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield started
         started.close()
 

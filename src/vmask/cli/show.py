@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         type=one_of(LEVELS),
         default="full",
         metavar=f"{{{','.join(LEVELS)}}}",
-        help="quick: texts explained by the mask alone; full takes minutes of an encoder [full]",
+        help="quick: texts explained by the mask alone; full takes long with an encoder [full]",
     )
     parser.add_argument("--out", metavar="FILE", help="the page [DIR/report.html]")
     parser.add_argument("--figures", metavar="FOLDER", help="also write figures for a paper, PNG and SVG")
