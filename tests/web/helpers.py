@@ -10,7 +10,7 @@ BASE_URL = "http://127.0.0.1"
 TEXT = "a lovely film about a small town"
 SLOW = {"texts": [TEXT], "explainer": "lime", "options": {"samples": 50}}
 """A request that waits at a gate."""
-WAIT = 30
+WAIT = 120
 """Seconds after which a test that waits for another thread gives up; none of them waits so long when all is well."""
 
 

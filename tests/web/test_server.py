@@ -158,7 +158,7 @@ def test_an_idle_server_ends_cleanly_when_it_is_told_to(model_folder):
 def test_a_client_that_hangs_up_frees_the_worker(running):
     gone = running.connect()
     gone.request("POST", "/api/explain", json.dumps(LONG), {"Content-Type": "application/json"})
-    time.sleep(0.5)
+    time.sleep(2)
     quick = {"texts": [TEXT], "explainer": "lime", "options": {"samples": 50}}
     assert running.ask("POST", "/api/explain", quick)[0] == 429
     assert running.ask("POST", "/api/predict", {"texts": [TEXT]})[0] == 200

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from vmask.web.waiting import answer_to
 from web.helpers import SLOW, TEXT, WAIT, Call
 
 
@@ -59,32 +60,40 @@ def test_a_full_queue_is_429_and_says_when_to_ask_again(gated, pool):
 
 
 def test_time_up_is_408_and_the_worker_is_free_again(gated, pool):
-    client, gate = gated(explain_seconds=0.05)
+    client, gate = gated(explain_seconds=0.5)
     # Two blocks of perturbations: the second must never be asked for.
     late = client.post("/api/explain", json={**SLOW, "options": {"samples": 2000}})
     assert late.status_code == 408
-    assert "longer than the limit of 0.05 seconds" in late.json()["detail"]
-    assert gate.calls == 1
+    assert "longer than the limit of 0.5 seconds" in late.json()["detail"]
     gate.open.set()
     until(lambda: client.app.state.api._jobs._running is None)
-    assert gate.calls == 1
+    assert gate.calls <= 1  # none at all where the machine was too busy to begin in time
     client.app.state.api.settings = replace(client.app.state.api.settings, explain_seconds=WAIT)
     assert client.post("/api/explain", json=SLOW).status_code == 200
 
 
-def test_the_time_in_the_queue_does_not_count(gated, pool):
+def test_the_time_in_the_queue_does_not_count(gated, pool, monkeypatch):
     client, gate = gated(explain_seconds=WAIT)
-    api = client.app.state.api
+    waits = []
+
+    def noted(request, future, seconds=None, *rest, **named):
+        waits.append((future, seconds))
+        return answer_to(request, future, seconds, *rest, **named)
+
+    monkeypatch.setattr("vmask.web.api.answer_to", noted)
     running = pool.submit(client.post, "/api/explain", json=SLOW)
     assert gate.entered.wait(WAIT)
-    api.settings = replace(api.settings, explain_seconds=0.01)
+    until(lambda: len(waits) == 2)
+    jobs = client.app.state.api._jobs
+    first = jobs._running
     waiting = pool.submit(client.post, "/api/explain", json=SLOW)
-    until(lambda: len(api._jobs._waiting) == 1)
-    time.sleep(0.2)
-    assert not waiting.done()  # many times the limit
-    api.settings = replace(api.settings, explain_seconds=WAIT)
+    until(lambda: len(waits) == 3)
+    second = jobs._waiting[0]
+    # The first is at work, with a limit; the second waits for its turn, without one.
+    assert waits == [(first.started, None), (first.result, WAIT), (second.started, None)]
     gate.open.set()
     assert [one.result(WAIT).status_code for one in (running, waiting)] == [200, 200]
+    assert waits[3:] == [(second.result, WAIT)]
 
 
 def test_a_quick_explanation_has_the_same_limit(make_client, models):
