@@ -31,7 +31,7 @@ from vmask.report.figures.style import (
     check_extra,
     styled,
 )
-from vmask.report.figures.texts import Shown, draw_texts
+from vmask.report.figures.texts import Shown, draw_texts, runs_of
 
 PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, BLACK, SKY)
 """Of classes; no colour-blindness mixes them."""
@@ -143,10 +143,11 @@ def texts(content: Content) -> Picture | None:
             Shown(
                 f"{one.predicted} {one.probability:.0%}"
                 + (", right" if one.predicted == one.label else f", in truth {one.label}"),
-                {NAMES.get(view.method, view.method): view for view in one.explanations},
+                {NAMES.get(view.method, view.method): runs_of(view) for view in one.explanations},
             )
             for one in chosen
-        ]
+        ],
+        sorted({view.signed for one in chosen for view in one.explanations}),
     )
     caption = (
         f"{content.measured.split.capitalize()} texts as {content.name} sees them, by {_listed(content)}: of the texts "

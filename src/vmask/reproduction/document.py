@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vmask.experiments.published import Published
 from vmask.reproduction import check, formats
+from vmask.reproduction._texts import NAMES as TEXTS
 from vmask.reproduction.claim import Claim
 from vmask.reproduction.examples import Example, examples_html, examples_markdown
 from vmask.reproduction.figures import Picture
@@ -111,6 +112,8 @@ class Document:
         if self.examples:
             parts.append(_section("Explained texts", examples_html(self.examples)))
         for one in self.pictures:
+            if one.name in TEXTS.values():
+                continue  # they stand above, as text
             data = base64.b64encode((figures / f"{one.name}.png").read_bytes()).decode()
             picture = f'<img alt="{escape(one.title)}" src="data:image/png;base64,{data}">'
             parts.append(_section(one.title, f"{picture}<p>{escape(one.caption)}</p>"))

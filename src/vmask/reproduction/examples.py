@@ -147,7 +147,7 @@ def examples_markdown(found: Sequence[Example]) -> str:
     parts = [f"{LEGEND} {RULE}"]
     for group, members in groupby(found, key=lambda one: one.group):
         rows = [
-            f"| {' | '.join((_plain(name), text, _plain(one.label), _plain(_from(one))))} |"
+            f"| {' | '.join((_plain(name), text, _plain(one.label), _plain(source(one))))} |"
             for one in members
             for name, text in _rows(one, _plain, _mark_markdown)
         ]
@@ -196,14 +196,15 @@ def _rows(one: Example, plain: Callable[[str], str], mark: Callable[[Piece], str
 def _html_rows(one: Example) -> str:
     """Two rows of a table, which share the cell of the class."""
     (base, its), (vmask, other) = _rows(one, escape, _mark_html)
-    label = f"<td rowspan=2>{escape(one.label)}<br><small>{escape(_from(one))}</small></td>"
+    label = f"<td rowspan=2>{escape(one.label)}<br><small>{escape(source(one))}</small></td>"
     return (
         f"<tr><th>{escape(base)}</th><td class=said>{its}</td>{label}</tr>"
         f"<tr><th>{escape(vmask)}</th><td class=said>{other}</td></tr>"
     )
 
 
-def _from(one: Example) -> str:
+def source(one: Example) -> str:
+    """Where an example is from, and how its words were scored."""
     return f"{shown(one.dataset)}, {shown(one.by)}, seed {one.seed}"
 
 
@@ -214,7 +215,12 @@ def _mark_html(piece: Piece) -> str:
 
 def _mark_markdown(piece: Piece) -> str:
     bold = ("**", "**") if piece.text[0].isalnum() and piece.text[-1].isalnum() else ("<b>", "</b>")
-    return f"{bold[0]}{_plain(piece.text)}{bold[1]}{'⁰¹²³⁴⁵⁶⁷⁸⁹'[piece.rank]}"
+    return f"{bold[0]}{_plain(piece.text)}{bold[1]}{superscript(piece.rank)}"
+
+
+def superscript(rank: int) -> str:
+    """A rank as a small raised number."""
+    return "⁰¹²³⁴⁵⁶⁷⁸⁹"[rank]
 
 
 def _plain(text: str) -> str:

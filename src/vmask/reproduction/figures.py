@@ -10,9 +10,10 @@ from vmask.reproduction._curves import controls, post_hoc
 from vmask.reproduction._dots import faithfulness
 from vmask.reproduction._found import WORDS, datasets, models
 from vmask.reproduction._scatter import scatter
+from vmask.reproduction._texts import NAMES, texts
 from vmask.reproduction.results import Results
 
-__all__ = ["Picture", "all_figures", "clouds", "controls", "faithfulness", "post_hoc", "save", "scatter"]
+__all__ = ["Picture", "all_figures", "clouds", "controls", "faithfulness", "post_hoc", "save", "scatter", "texts"]
 
 PREFERRED = ("lstm", "cnn")
 """Models whose words are scattered, the first that has results: the paper shows LSTM."""
@@ -35,4 +36,7 @@ def all_figures(results: Results) -> Iterator[Picture]:
             yield picture
     for which in ("top", "top_seen_5"):
         if (picture := clouds(results, which)) is not None:
+            yield picture
+    for group in NAMES:
+        if (picture := texts(results, group)) is not None:
             yield picture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -26,21 +27,31 @@ ROOM = 10.0
 SOFT = "#5c6470"
 
 
+Runs = Sequence[tuple[str, float]]
+"""A text in order: words with their strength, and what stands between them with 0."""
+
+
 @dataclass(frozen=True)
 class Shown:
     """A text of the figure.
 
     Attributes:
-        head: what the model says of it.
-        views: name of a method -> its explanation.
+        head: what is said of it.
+        views: name of a method or model -> the text as that sees it.
     """
 
     head: str
-    views: dict[str, Explanation]
+    views: Mapping[str, Runs]
 
 
-def draw_texts(texts: Sequence[Shown]) -> Figure:
-    """Texts below each other, each once for every method, and what the colours mean."""
+def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = INDENT) -> Figure:
+    """Texts below each other, each once for every view, and what the colours mean.
+
+    Args:
+        texts: in their order.
+        signs: for which colours there is a legend: False where no word speaks against a class, True where some may.
+        indent: points that names of views have at the left.
+    """
     figure = canvas(WIDE, 1.0)
     panel = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     panel.axis("off")
@@ -48,44 +59,46 @@ def draw_texts(texts: Sequence[Shown]) -> Figure:
     for text in texts:
         panel.text(2, y, printable(text.head), fontsize=SMALL, color=SOFT, va="baseline")
         y += LINE
-        for name, explanation in text.views.items():
+        for name, runs in text.views.items():
             panel.text(2, y, name, fontsize=SMALL, color=SOFT, va="baseline")
-            y = _write(panel, explanation, y) + LINE
+            y = _write(panel, runs, y, indent) + LINE
         y += ROOM - LINE / 2
-    signs = {one.signed for text in texts for one in text.views.values()}
-    for signed in sorted(signs):
-        y = _legend(panel, signed, y) + LINE
+    for signed in signs:
+        y = _legend(panel, signed, y, indent) + LINE
     figure.set_size_inches(WIDE, y / 72)
     panel.set_xlim(0, WIDE * 72)
     panel.set_ylim(y, 0)
     return figure
 
 
-def _pieces(explanation: Explanation) -> Iterator[tuple[str, float | None]]:
-    """The text in order: words with their strength, and what stands between them."""
-    at, text = 0, printable(explanation.text)
+def runs_of(explanation: Explanation) -> list[tuple[str, float]]:
+    """An explained text, in order."""
+    runs, at = [], 0
     for (start, end), strength in zip(explanation.spans, explanation.strengths(), strict=True):
-        if start > at:
-            yield text[at:start], None
-        yield text[start:end], strength
+        runs += [(explanation.text[at:start], 0.0), (explanation.text[start:end], strength)]
         at = end
-    if at < len(text):
-        yield text[at:], None
+    return [run for run in [*runs, (explanation.text[at:], 0.0)] if run[0]]
 
 
-def _write(panel: Axes, explanation: Explanation, y: float) -> float:
+def _pieces(runs: Runs) -> Iterator[tuple[str, float]]:
+    """What no line is broken within: words on their grounds, other words, spaces."""
+    for text, strength in runs:
+        for piece in [printable(text)] if strength else re.findall(r"\s+|\S+", printable(text)):
+            yield piece, strength
+
+
+def _write(panel: Axes, runs: Runs, y: float, indent: float) -> float:
     """A text in lines as wide as the figure; gives the baseline of its last line."""
-    x, right = INDENT, WIDE * 72 - 4
-    for piece, strength in _pieces(explanation):
+    x, right = indent, WIDE * 72 - 4
+    for piece, strength in _pieces(runs):
         wide = _width(panel, piece)
-        if x > INDENT and x + wide > right and piece.strip():
-            x, y = INDENT, y + LINE
-        if not piece.strip() and x == INDENT:
+        if x > indent and x + wide > right and piece.strip():
+            x, y = indent, y + LINE
+        if not piece.strip() and x == indent:
             continue  # no line begins with a space
         if strength:
             _ground(panel, x, y, wide, strength)
-        colour = "#1a1a1a" if not strength else letters(strength)
-        panel.text(x, y, piece, fontsize=SIZE, color=colour, va="baseline", ha="left", zorder=3)
+        panel.text(x, y, piece, fontsize=SIZE, color=letters(strength), va="baseline", ha="left", zorder=3)
         x += wide
     return y
 
@@ -97,11 +110,10 @@ def _ground(panel: Axes, x: float, y: float, wide: float, strength: float) -> No
     panel.add_patch(Rectangle((x - 1, y - SIZE), wide + 2, SIZE * 1.32, facecolor=colour, linewidth=0, zorder=2))
 
 
-def _legend(panel: Axes, signed: bool, y: float) -> float:
+def _legend(panel: Axes, signed: bool, y: float, x: float) -> float:
     """A strip of grounds, with what either end means."""
     left, right = ("against the class", "for the class") if signed else ("matters less", "matters most")
     steps: tuple[float, ...] = (-1, -0.6, -0.25, 0.25, 0.6, 1) if signed else (0.25, 0.6, 1)
-    x = INDENT
     panel.text(x, y, left, fontsize=SMALL, color=SOFT, va="baseline")
     x += _width(panel, left, SMALL) + 8
     for step in steps:
