@@ -554,6 +554,82 @@ def test_two_models_stand_side_by_side(page, ask, watch):
     expect(page.locator("#words-status")).to_contain_text("base")
 
 
+def answers_at_first(page, path, status, body, times=1, **headers):
+    """Answer the first requests in the server's place; those after go through."""
+    left = [True] * times
+
+    def handle(route):
+        if left:
+            left.pop()
+            route.fulfill(status=status, json=body, headers=headers)
+        else:
+            route.continue_()
+
+    page.route(path, handle)
+    return left
+
+
+def test_a_busy_server_is_asked_again(page, watch, ask):
+    watch.allowed = "429"
+    write(page, TEXT)
+    busy = "16 explanations are waiting already"
+    left = answers_at_first(page, "**/api/explain", 429, {"detail": busy}, 2, **{"Retry-After": "1"})
+    page.get_by_label("Coloured by").select_option(label="LIME")
+    expect(page.locator(".status")).to_contain_text(busy)
+    expect(page.locator(".status progress")).to_be_visible()
+    expect(page.locator(".status")).to_contain_text("fit R²")
+    assert not left
+    assert page.locator(".word").count() == len(TEXT.split())
+
+
+def test_the_wait_for_a_busy_server_can_be_ended(page, watch):
+    watch.allowed = "429"
+    write(page, TEXT)
+    left = answers_at_first(page, "**/api/explain", 429, {"detail": "busy"}, 1000, **{"Retry-After": "1"})
+    page.get_by_label("Coloured by").select_option(label="LIME")
+    expect(page.locator(".status")).to_contain_text("busy")
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".status")).to_contain_text("Stopped.")
+    asked = len(left)
+    page.wait_for_timeout(1500)
+    assert len(left) == asked
+
+
+def test_examples_that_are_not_ready_show_how_far_they_are(page):
+    left = answers_at_first(page, "**/api/examples*", 202, {"preparing": 0.4})
+    open_tab(page, "Examples")
+    expect(page.locator("#preparing")).to_be_visible()
+    expect(page.locator("#preparing")).to_have_js_property("value", 0.4)
+    expect(page.locator("#examples-status")).to_contain_text("is predicting the test texts")
+    expect(page.locator(".example").first).to_be_visible()
+    expect(page.locator("#preparing")).to_be_hidden()
+    assert not left
+
+
+def test_an_encoder_is_served_like_any_model(fitted_encoder, data, context, watch, tmp_path):
+    """Its words are made of pieces, and so are its colours and what is hidden."""
+    encoder = fitted_encoder()
+    folder = encoder.save(tmp_path / "encoder")
+    there = Site(create_app([folder], settings=ServeConfig(port=0), data=str(data)), bind("127.0.0.1", 0))
+    try:
+        watch.origin = there.address
+        page = context.new_page()
+        page.goto(there.address)
+        write(page, TEXT)
+        expect(page.locator(".word")).to_have_text(TEXT.split())
+        expect_probabilities(page, encoder.predict_proba([TEXT])[0])
+        page.get_by_role("button", name="lovely").click()
+        hidden = encoder.predict_proba([TEXT.replace(" lovely", "")])[0]
+        expect_probabilities(page, hidden)
+        page.get_by_label("Coloured by").select_option(label="LIME")
+        expect(page.locator(".status")).to_contain_text("fit R²")
+        for name, content in (("Examples", ".example"), ("Words", "#words-rows tr")):
+            open_tab(page, name)
+            expect(page.locator(content).first).to_be_visible()
+    finally:
+        there.stop()
+
+
 def test_a_server_that_goes_away_is_said_and_waited_for(folders, context, watch):
     watch.allowed = "ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET"
     listening = bind("127.0.0.1", 0)
