@@ -122,33 +122,14 @@ def _short(value):
 
 
 def table() -> str:
-    """The models beside one another, and what the tests say."""
-    return _table([(metric, part, by, "") for metric, parts in SHOWN.items() for part, by in parts])
-
-
-def short_table() -> str:
-    """A few rows of it."""
-    return _table(
-        [
-            ("accuracy", "", "", ""),
-            ("aopc", "", "lime", "remove"),
-            ("naopc", "", "lime", "remove"),
-            ("comprehensiveness", "mean", "lime", "remove"),
-            ("sufficiency", "mean", "lime", "remove"),
-            ("post_hoc_accuracy", "k=2", "ranking", "remove"),
-        ]
-    )
-
-
-def _table(wanted: list[tuple[str, str, str, str]]) -> str:
-    """Rows of the result file; an empty way of hiding is any."""
+    """The models beside one another, and what the tests say; from the result file."""
     result = json.loads(RESULT.read_text(encoding="utf-8"))
     heads = ["metric", "by", "hidden by", "base", "VMASK", "word dropout", *TESTS]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     scores = {mask: {_key(one): one for one in found} for mask, found in result["scores"].items()}
     tests = [{_key(row): row for row in result["compared"][name]["rows"]} for name in TESTS.values()]
-    for metric, part, by, hide in wanted:
-        for key in [key for key in scores["base"] if key[:3] == (metric, part, by) and hide in ("", key[3])]:
+    for metric, part, by in [(metric, part, by) for metric, parts in SHOWN.items() for part, by in parts]:
+        for key in [key for key in scores["base"] if key[:3] == (metric, part, by)]:
             cells = [f"{metric} {part}".strip(), by, key[3], *(_cell(scores[mask][key]) for mask in MASKS)]
             cells += [_difference(of[key]) if key in of else "" for of in tests]
             lines.append("| " + " | ".join(cells) + " |")

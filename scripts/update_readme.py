@@ -21,10 +21,14 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vmask.reproduction.table import Entry
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-METRICS_DOC = ROOT / "docs" / "metrics.md"
+METRICS_DOC, BENCHMARKS_DOC = ROOT / "docs" / "metrics.md", ROOT / "docs" / "benchmarks.md"
 RESULTS = ROOT / "benchmarks" / "results"
 TOUR = [
     "vmask train examples/hotels.csv --text review --label stars --out my-model --seed 0",
@@ -42,6 +46,8 @@ MEASURE = [
     "vmask train examples/hotels.csv --text review --label stars --mask base --out base-model --quiet",
     "vmask compare base-model my-model examples/more-hotels.csv --metrics accuracy,aopc,naopc --explainers lime",
 ]
+SHOWN = ("base", "VMASK", "word dropout")
+"""Methods of the grid that the README shows."""
 ENCODER = [
     "vmask train examples/hotels.csv --text review --label stars --model minilm --out hotels --seed 0",
     "vmask explain hotels 'Lovely lobby, but the shower was filthy.' --json",
@@ -159,25 +165,65 @@ def claims() -> str:
     return "\n".join([first, "", "| the paper | here |", "|---|---|", *rows])
 
 
-TABLES: dict[str, Callable[[], str]] = {
-    "claims": claims,
-    "masks": masks,
-    "explainers": explainers,
-    "explaining": benchmark("bench_explain", "table"),
-    "faithful": benchmark("metrics", "short_table"),
-    "accuracy": benchmark("accuracy", "table"),
-    "gains": benchmark("accuracy", "gains"),
-    "encoders": benchmark("encoders", "table"),
-    "placements": benchmark("encoders", "placements"),
-    "cost": benchmark("bench_encoders", "table"),
-    "distil": benchmark("accuracy", "beside", "distil"),
-    "speed": speed,
+def grid() -> str:
+    """Accuracies of the grid beside the paper's, of the methods that matter most."""
+    from update_reproduction import document
+
+    table = next(one for one in document().tables if one.name == "accuracy")
+    ran = [place for place in range(len(table.columns)) if any(row.entries[place].ours for row in table.rows)]
+    lines = ["| model | " + " | ".join(f"{table.columns[place]} | paper" for place in ran) + " |"]
+    lines.append("|---" * (1 + 2 * len(ran)) + "|")
+    for row in table.rows:
+        model, method = row.heads
+        entries = [row.entries[place] for place in ran]
+        if method not in SHOWN or not any(entry.ours for entry in entries):
+            continue
+        lines.append(f"| {model}-{method} | " + " | ".join(f"{_ours(one)} | {_paper(one)}" for one in entries) + " |")
+    return "\n".join(lines)
+
+
+def _ours(entry: Entry) -> str:
+    found = entry.ours
+    return "not run" if found is None else f"{found.value:.1f} ± {(found.high - found.low) / 2:.1f}"
+
+
+def _paper(entry: Entry) -> str:
+    return "" if entry.published is None else f"{entry.published:.1f}"
+
+
+def serving() -> str:
+    """The server under load."""
+    result = json.loads((RESULTS / "serve.json").read_text(encoding="utf-8"))
+    load = f"{result['clients']} clients, {result['seconds']:g} s"
+    lines = ["| load | requests | errors | median ms | 99th percentile ms | times one text a call |", "|---" * 6 + "|"]
+    for name, what in (("predict", "predictions"), ("predict_while_explaining", "predictions, LIME in progress")):
+        one = result[name]
+        cells = (f"{what}, {load}", f"{one['requests']:,}", one["errors"], one["median_ms"], one["p99_ms"])
+        ratio = one["over_direct_one_text_a_call"]
+        # Beside an explanation the direct calls wait for their turn too: that ratio says nothing of the server.
+        times = f"{ratio['median']} ({ratio['min']} to {ratio['max']})" if name == "predict" else ""
+        lines.append(f"| {' | '.join(map(str, cells))} | {times} |")
+    one = result["mask_explain_of_20_words"]
+    cells = ("mask colours of 20 words, one client", "", "", f"{one['median_ms']} (bar {one['bar_ms']})", one["p99_ms"])
+    return "\n".join([*lines, f"| {' | '.join(map(str, cells))} |  |"])
+
+
+PARTS: dict[Path, dict[str, Callable[[], str]]] = {
+    README: {"claims": claims, "grid": grid, "masks": masks, "explainers": explainers},
+    METRICS_DOC: {"metrics": metrics, "interpretability": benchmark("metrics", "table")},
+    BENCHMARKS_DOC: {
+        "explaining": benchmark("bench_explain", "table"),
+        "speed": speed,
+        "cost": benchmark("bench_encoders", "table"),
+        "serving": serving,
+        "accuracy": benchmark("accuracy", "table"),
+        "gains": benchmark("accuracy", "gains"),
+        "encoders": benchmark("encoders", "table"),
+        "placements": benchmark("encoders", "placements"),
+        "distil": benchmark("accuracy", "beside", "distil"),
+    },
 }
-DOC_TABLES: dict[str, Callable[[], str]] = {
-    "metrics": metrics,
-    "interpretability": benchmark("metrics", "table"),
-}
-"""Those of docs/metrics.md."""
+"""Tables by the document that they are in."""
 RUNS: dict[str, Callable[[], str]] = {"demo": demo, "tour": tour, "measure": measure, "encoder": encoder}
 
 
@@ -200,15 +246,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", nargs="*", choices=[*RUNS], help="run the demo and the tours too, or those named")
     args = parser.parse_args()
-    text = README.read_text(encoding="utf-8")
     runs = [] if args.run is None else args.run or [*RUNS]
-    for name, make in {**TABLES, **{name: RUNS[name] for name in runs}}.items():
-        text = replaced(text, name, make())
-    README.write_text(text, encoding="utf-8")
-    text = METRICS_DOC.read_text(encoding="utf-8")
-    for name, make in DOC_TABLES.items():
-        text = replaced(text, name, make())
-    METRICS_DOC.write_text(text, encoding="utf-8")
+    parts = {**PARTS, README: {**PARTS[README], **{name: RUNS[name] for name in runs}}}
+    for path, made in parts.items():
+        text = path.read_text(encoding="utf-8")
+        for name, make in made.items():
+            text = replaced(text, name, make())
+        path.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -25,15 +25,13 @@ SNIPPETS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 COMMANDS = re.findall(r"^\$ (.*)$", TEXT, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", update_readme.TABLES)
-def test_a_table_is_the_one_its_files_give(name):
-    assert update_readme.part(TEXT, name) == update_readme.TABLES[name](), "run scripts/update_readme.py"
+TABLES = [(path, name) for path, parts in update_readme.PARTS.items() for name in parts]
 
 
-@pytest.mark.parametrize("name", update_readme.DOC_TABLES)
-def test_a_table_of_the_docs_is_the_one_its_files_give(name):
-    text = update_readme.METRICS_DOC.read_text(encoding="utf-8")
-    assert update_readme.part(text, name) == update_readme.DOC_TABLES[name](), "run scripts/update_readme.py"
+@pytest.mark.parametrize(("path", "name"), TABLES, ids=[name for _, name in TABLES])
+def test_a_table_is_the_one_its_files_give(path, name):
+    found = update_readme.part(path.read_text(encoding="utf-8"), name)
+    assert found == update_readme.PARTS[path][name](), "run scripts/update_readme.py"
 
 
 def test_the_tour_shows_the_commands_that_are_run():
