@@ -28,6 +28,11 @@ def test_every_entry_with_a_verdict_is_counted_and_no_other():
     ]
 
 
+def test_what_is_off_is_higher_or_lower():
+    made = table(entry(80, 90, "off"), entry(95, 90, "off"), entry(96, 90, "off"), entry(91, 90))
+    assert summary([made])[0] == "accuracy: 4 numbers, 1 ok, 0 close, 3 off (2 of them higher), 0 not run"
+
+
 def test_reached_counts_cells_with_enough_seeds():
     few = entry(95, 90, seeds=3)
     texts = Entry(Estimate(95, 94, 96, 500, "Wilson's score interval over 500 examples"), 90.0, (88, 92), "off")

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from vmask.reproduction.bands import reaches
 from vmask.reproduction.table import Entry, Row, Table
 
-VERDICTS = ("ok", "close", "off", "not run")
-
 
 @dataclass(frozen=True)
 class Checked:
@@ -47,15 +45,23 @@ def counts(tables: Sequence[Table]) -> dict[str, Counter[str]]:
 
 
 def summary(tables: Sequence[Table]) -> list[str]:
-    """A line for each table, and one for all."""
-    found = counts(tables)
-    lines = [f"{name}: {_counted(count)}" for name, count in found.items()]
-    total = sum(found.values(), Counter[str]())
-    return [*lines, f"all tables: {_counted(total)}"]
+    """A line for each table, and one for all; of what is off it says how much of it is higher than in the paper."""
+    found, all_of = counts(tables), list(checked(tables))
+    lines = [
+        f"{name}: {_counted(count, [one for one in all_of if one.table == name])}" for name, count in found.items()
+    ]
+    return [*lines, f"all tables: {_counted(sum(found.values(), Counter[str]()), all_of)}"]
 
 
-def _counted(count: Counter[str]) -> str:
-    return f"{sum(count.values())} numbers, " + ", ".join(f"{count[name]} {name}" for name in VERDICTS)
+def _counted(count: Counter[str], entries: Sequence[Checked]) -> str:
+    higher = sum(one.entry.verdict == "off" and _higher(one.entry) for one in entries)
+    off = f"{count['off']} off" + (f" ({higher} of them higher)" if higher else "")
+    ran = f"{count['ok']} ok, {count['close']} close, {off}"
+    return f"{len(entries)} numbers, {ran}, {count['not run']} not run"
+
+
+def _higher(entry: Entry) -> bool:
+    return entry.ours is not None and entry.published is not None and entry.ours.value > entry.published
 
 
 @dataclass(frozen=True)
