@@ -75,6 +75,16 @@ def test_a_search_that_is_cut_off_goes_on_and_does_no_trial_again(tmp_path, cut)
     assert record == search(Store(tmp_path / "unbroken"), Trial(*accuracies))
 
 
+def test_another_commit_of_the_same_code_begins_nothing_anew(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        search(store, Trial(0.5, 0.9, 0.6, 0.7, stop_at=2))
+    second = Trial(0.5, 0.9, 0.6, 0.7)
+    record = search(store, second, {**FACTS, "commit": "later"})
+    assert len(second.asked) == 2
+    assert record["facts"]["commit"] == "later"
+
+
 def test_trials_of_other_code_or_of_other_options_do_not_count(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):

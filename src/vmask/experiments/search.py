@@ -34,7 +34,7 @@ def run_search(
     asked = asked_of_search(search, of)
     path, wanted = store.search(of.key), identity(asked)
     before = store.read(path) or {}
-    same = before.get("identity") == wanted and before.get("status") == "running" and before.get("facts") == facts
+    same = before.get("identity") == wanted and before.get("status") == "running" and _alike(before, facts)
     done: list[dict[str, Any]] = list(before["trials"]) if same else []
     about = {"dataset": short_name(of.dataset), "model": short_name(of.model), "mask": of.mask, "variant": of.variant}
     for options in asked["trials"][len(done) :]:
@@ -42,6 +42,12 @@ def run_search(
         record = {"combination": about, "identity": wanted, "asked": asked, "trials": done, "facts": facts}
         left = len(done) < len(asked["trials"])
         store.write(path, {"status": "running" if left else "done", "chosen": None if left else best(done), **record})
+
+
+def _alike(before: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
+    """Whether its trials were made by the same code on a like machine; a commit may have changed other files alone."""
+    found = before.get("facts", {})
+    return {**found, "commit": ""} == {**facts, "commit": ""}
 
 
 def best(trials: Sequence[Mapping[str, Any]]) -> int:
