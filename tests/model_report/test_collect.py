@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from toy import toy_texts
@@ -91,6 +92,26 @@ def test_strange_labels_are_said_and_none_known_is_an_error(model, toys):
     none = replace(test, labels=["zebra"] * len(test))
     with pytest.raises(DataError, match="knows none of the labels of toys; it knows neg, pos"):
         collect(model, replace(toys, splits={**toys.splits, "test": none}), "quick")
+
+
+def test_test_texts_that_stand_in_train_are_said(model, toys):
+    train, test = toys.splits["train"], toys.splits["test"]
+    test = replace(test, texts=[f"{text} , number {place}" for place, text in enumerate(test.texts)])
+
+    def said(count):
+        """What is said where so many test texts are known, of 40 that the model has never seen."""
+        texts = [*train.texts[:count], *test.texts[count:]]
+        some = replace(test, texts=texts, labels=[*train.labels[:count], *test.labels[count:]])
+        found = collect(model, replace(toys, splits={**toys.splits, "test": some}), "quick")
+        right = (model.predict(texts[count:]) == np.array(some.labels[count:])).sum()
+        return [one for one in found.warnings if "stand among the training texts" in one], right
+
+    assert said(1)[0] == []
+    (words,), right = said(4)
+    assert words.startswith("4 of 40 test texts stand among the training texts too, which flatters the model")
+    assert words.endswith(f" Of the 36 others {right} are right.")
+    (words,), _ = said(40)
+    assert words.endswith("less often.")
 
 
 def test_few_texts_are_said_to_be_few(content):

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.errors import DataError
@@ -36,6 +38,8 @@ MASK, LOCAL = "mask", tuple(NAMES)
 """What explains texts: the model's own mask, and methods that ask it about texts with words hidden."""
 ALIKE = 0.02
 """Spread of the masks of words up to which their ranking means little, as training warns."""
+KNOWN = 0.05
+"""Share of texts that stand in train too from which on a reader is warned."""
 FEW = 100
 """Texts below which a reader is warned that they are few."""
 
@@ -108,6 +112,8 @@ def _warnings(classifier: TextClassifier, dataset: Dataset, found: Predicted) ->
         yield other_data(dataset)
     if found.measured.instead:
         yield found.measured.instead
+    if known := _known(dataset, found):
+        yield known
     if found.unknown:
         strange = found.names[len(classifier.classes_) :]
         yield (
@@ -125,6 +131,26 @@ def _warnings(classifier: TextClassifier, dataset: Dataset, found: Predicted) ->
         if found.measured.texts == 1:
             few = f"is only one {found.measured.split} text"
         yield f"There {few}: every number here is a rough one."
+
+
+def _known(dataset: Dataset, found: Predicted) -> str:
+    """What to say where many of the texts that the model is measured on are those it has learnt from."""
+    train = set(dataset.splits["train"].texts)
+    new = np.array([text not in train for text in found.split.texts])
+    old = int((~new).sum())
+    if old < KNOWN * len(new):
+        return ""
+    others = int(new.sum())
+    rest = (
+        f" Of the {others:,} other{'s' if others != 1 else ''} {int(found.right[new].sum()):,} "
+        f"{'are' if others != 1 else 'is'} right."
+        if others
+        else ""
+    )
+    return (
+        f"{old:,} of {len(new):,} {found.measured.split} texts stand among the training texts too, which flatters the "
+        f"model: new texts it will get right less often.{rest}"
+    )
 
 
 def other_data(dataset: Dataset) -> str:

@@ -12,6 +12,7 @@ from vmask import __version__
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.encoders import public_name
+from vmask.fitting.words import DEFAULT_MAX_WORDS
 from vmask.masks import MASKS
 from vmask.model_report.content import Level
 from vmask.models import MODELS
@@ -73,7 +74,7 @@ def _of_model(classifier: TextClassifier, weights: str) -> dict[str, str]:
         "Name": plan.title,
         "Model": f"{plan.model}. {MODELS.describe(plan.model)}",
         "Word mask": f"{plan.mask}. {MASKS.describe(plan.mask)}",
-        **_reads(data),
+        **_reads(classifier, data),
         "Epoch": f"{best} of {epochs} was kept, by dev {plan.train.select}",
         "Stages": "without a mask first, then with it and with frozen word vectors" if plan.train.stages == 2 else "",
         "Seed": str(plan.train.seed),
@@ -81,7 +82,7 @@ def _of_model(classifier: TextClassifier, weights: str) -> dict[str, str]:
     }
 
 
-def _reads(data: Mapping[str, Any]) -> dict[str, str]:
+def _reads(classifier: TextClassifier, data: Mapping[str, Any]) -> dict[str, str]:
     """Word vectors, or the encoder."""
     if "encoder" in data:
         return {
@@ -91,7 +92,7 @@ def _reads(data: Mapping[str, Any]) -> dict[str, str]:
     found = {"Word vectors": f"{', '.join(data['vectors'])}; {data['vocabulary']:,} words, {data['dim']:,} dimensions"}
     if coverage := data.get("coverage"):
         found["They know"] = f"{coverage['types']:.1%} of the words, {coverage['tokens']:.1%} of the running text"
-    return found
+    return {**found, "Length": f"texts are cut after {classifier.plan_.data.max_words or DEFAULT_MAX_WORDS:,} words"}
 
 
 def options(classifier: TextClassifier) -> dict[str, str]:
