@@ -284,6 +284,16 @@ def test_random_order_is_the_floor(made):
     assert (floor.ours.value, floor.published, floor.verdict) == (pytest.approx(5.0), None, "")
 
 
+def test_published_aopcs_below_the_floor_are_said(made):
+    local(made, "base", [0.15, 0.17])
+    assert not any("random order give here" in note for note in made.tables()["aopc"].notes)
+    high = {("aopc", "random", ""): [0.5, 0.5]}
+    made.trained("trec", "cnn", "vmask", [0.92, 0.92])
+    made.measured("trec", "cnn", "vmask", "local", {("aopc", "lime", ""): [0.6, 0.6], **high})
+    (note,) = [note for note in made.tables()["aopc"].notes if "random order give here" in note]
+    assert note.startswith("1 of 3 published numbers are below")
+
+
 def test_bold_aopc_is_tested_against_base(made):
     local(made, "base", NEAR)
     local(made, "vmask", [one + 0.0001 for one in NEAR])

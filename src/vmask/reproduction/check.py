@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from vmask.reproduction.bands import reaches
 from vmask.reproduction.table import Entry, Row, Table
 
+LEGEND = (
+    "Ok: our mean lies in the published number's 95% band; close: our interval and the band overlap; off: neither. "
+    "An accuracy reaches the band where it lies in it or above."
+)
+
 
 @dataclass(frozen=True)
 class Checked:

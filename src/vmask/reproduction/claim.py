@@ -1,11 +1,4 @@
-"""A claim of the paper and the verdict on it: what all claims share.
-
-A claim about many cells (datasets and models) is judged by three things: in how many cells it goes the paper's way, in
-how many a test over seeds supports or contradicts it (Welch, adjusted by Holm over the cells), and the mean difference
-over cells with its 95% t interval. It `holds` where that interval lies on the claim's side and no cell contradicts it,
-`does not hold` where the interval lies on the other side or cells contradict and none supports it, and else is
-`not shown`.
-"""
+"""A claim of the paper and the verdict on it: what all claims share. `RULE` says how it is found."""
 
 from __future__ import annotations
 
@@ -18,6 +11,14 @@ from vmask.statistics import holm, seeds_difference, seeds_interval
 
 ClaimVerdict = Literal["holds", "holds in part", "not shown", "does not hold", "not run"]
 LEVEL = 0.05
+RULE = (
+    "A cell is a dataset with a model. A claim that one method is higher than another holds where the 95% t interval "
+    "of the mean difference over cells lies on its side and no cell contradicts it (a test over seeds: Welch's, by "
+    "Holm's correction over the cells); it does not hold where the interval lies on the other side, or cells "
+    "contradict it and none supports it; else it is not shown. A claim about every cell holds where it is so in all "
+    "of them, and in part where it is in some. A claim of several parts holds in part where one of them does."
+)
+"""How a verdict is found."""
 
 Values = Mapping[int, float]
 Cell = tuple[str, str]
@@ -63,7 +64,7 @@ class Sides:
         return sum(one > 0 for one in self.differences.values())
 
     def verdict(self) -> ClaimVerdict:
-        """Whether the second method is higher, see the head of this file."""
+        """Whether the second method is higher, see `RULE`."""
         if not self.differences:
             return "not run"
         mean = seeds_interval(list(self.differences.values()))

@@ -11,7 +11,7 @@ from pathlib import Path
 from vmask.experiments.published import Published
 from vmask.reproduction import check, formats
 from vmask.reproduction._texts import NAMES as TEXTS
-from vmask.reproduction.claim import Claim
+from vmask.reproduction.claim import RULE, Claim
 from vmask.reproduction.examples import Example, examples_html, examples_markdown
 from vmask.reproduction.figures import Picture
 from vmask.reproduction.results import Results, titled
@@ -82,9 +82,11 @@ class Document:
     def markdown(self, figures: str) -> str:
         """The document as Markdown; `figures` is the folder of the pictures, from where the file is."""
         parts = [f"# {self.title}", self.lead(), "## What holds", "\n".join(f"- {one}" for one in self.checked())]
+        parts += [check.LEGEND] * bool(self.claims)
         if self.claims:
             rows = [f"| {c.sentence} | **{c.verdict}** | {_cell(c.evidence)} |" for c in self.claims]
-            parts += ["## The paper's claims", "| the paper | here | evidence |\n|---|---|---|\n" + "\n".join(rows)]
+            parts += ["## The paper's claims", RULE]
+            parts += ["| the paper | here | evidence |\n|---|---|---|\n" + "\n".join(rows)]
         tables = [*self.tables, *([self.vectors] if self.vectors else [])]
         for table in tables:
             parts += [f"## {_title(table)}", formats.markdown(table)]
@@ -99,14 +101,16 @@ class Document:
         from vmask.report.page import CLOSING, opening
 
         parts = [opening(self.title, self.lead()), formats.STYLE]
-        parts.append(_section("What holds", "<ul>" + "".join(f"<li>{escape(one)}" for one in self.checked()) + "</ul>"))
+        under = f'<p class="under">{escape(check.LEGEND)}</p>' * bool(self.claims)
+        lines = "".join(f"<li>{escape(one)}" for one in self.checked())
+        parts.append(_section("What holds", f"<ul>{lines}</ul>{under}"))
         if self.claims:
             rows = "".join(
                 f"<tr><td>{escape(c.sentence)}</td><td><b>{c.verdict}</b></td><td>{escape(c.evidence)}</td></tr>"
                 for c in self.claims
             )
             heads = "<tr><th>the paper</th><th>here</th><th>evidence</th></tr>"
-            parts.append(_section("The paper's claims", f"<table>{heads}{rows}</table>"))
+            parts.append(_section("The paper's claims", f"<p>{escape(RULE)}</p><table>{heads}{rows}</table>"))
         for table in [*self.tables, *([self.vectors] if self.vectors else [])]:
             parts.append(_section(_title(table), formats.html(table)))
         if self.examples:

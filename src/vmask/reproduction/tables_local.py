@@ -58,8 +58,27 @@ def aopc_table(context: Context) -> Table:
         "The 95% band of a published AOPC is made of the standard deviation over texts of our own values and the "
         "number of texts that the paper explains."
     )
-    notes = (BOLD, f"'{FLOOR_TITLE}' is the floor: AOPC of words in random order.", band_note)
+    notes = (BOLD, f"'{FLOOR_TITLE}' is the floor: AOPC of words in random order.", band_note, *_level(rows))
     return _table(context, "aopc", "AOPC of LIME and SampleShapley", masks, rows, notes, 4)
+
+
+def _level(rows: list[Row]) -> tuple[str, ...]:
+    """A note where published AOPCs lie below our floor: then their level says nothing about ours."""
+    floors = {row.heads[1:]: row.entries for row in rows if row.heads[0] == FLOOR_TITLE}
+    pairs = [
+        (one.published, floor.ours.value)
+        for row in rows
+        for one, floor in zip(row.entries, floors[row.heads[1:]], strict=True)
+        if one.published is not None and one.ours is not None and floor.ours is not None
+    ]
+    below = sum(published < floor for published, floor in pairs)
+    if not below:
+        return ()
+    return (
+        f"{below} of {len(pairs)} published numbers are below what words in random order give here. The level of AOPC "
+        "hangs on how sharp a model's probabilities are and on how words are deleted, which the paper does not say: "
+        "differences between methods can be compared with the paper's, levels cannot.",
+    )
 
 
 def naopc_table(context: Context) -> Table:
