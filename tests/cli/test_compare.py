@@ -47,7 +47,8 @@ def test_two_models_make_a_table_and_words_below(vmask, trained, other_seed, few
     accuracy = next(line.split() for line in done.lines if line.startswith("accuracy ↑"))
     assert accuracy[2:5] == [f"{a:.3f}", f"{b:.3f}", f"{b - a:+.3f}"]
     assert "not tested: the examples are words, not texts: frequency_correlation pearson (mask)" in done.lines
-    assert f"A is {trained}, B is {other_seed}. The same texts are paired: " in " ".join(done.lines)
+    count = len(few.read_text().splitlines()) - 1  # without the header
+    assert f"A is {trained}, B is {other_seed}; n {count}. The same texts are paired: " in " ".join(done.lines)
     assert "1 test of metrics that compare models and, apart, 4 of those that do not (Holm)." in " ".join(done.lines)
 
 
@@ -118,7 +119,7 @@ def test_evaluations_that_were_saved_are_compared_without_data(vmask, fails, tra
     assert [row["part"] for row in done.json["rows"]] == ["", "k=5", "k=5"]
     parts = [row["part"] for row in vmask(*words, "--json", "--all-parts").json["rows"]]
     assert parts == ["", *2 * [f"k={k}" for k in range(1, 6)]]
-    assert f"A is {tmp_path / 'one'}, B is {tmp_path / 'two'}. " in " ".join(vmask(*words).lines)
+    assert f"A is {tmp_path / 'one'}, B is {tmp_path / 'two'}; n " in " ".join(vmask(*words).lines)
     for more in (["--metrics", "accuracy"], ["--lime.samples", "9"], ["--explain-hide", "zero"], ["--split", "dev"]):
         assert f"{more[0]} is for models, and these are evaluations, measured already." in fails(*words, *more)
     (tmp_path / "two" / "values.jsonl").write_text("{}\n", encoding="utf-8")

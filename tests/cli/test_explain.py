@@ -63,7 +63,9 @@ def test_words_past_the_length_limit_are_counted(vmask, trained):
 
 
 def test_a_model_without_word_scores_says_how_to_get_them(fails, base_model):
-    assert "Train with `--mask vmask`" in fails("explain", base_model, "a lovely film")
+    said = fails("explain", base_model, "a lovely film")
+    assert "Train with `--mask vmask`" in said
+    assert said.rstrip().endswith("Or explain it by another method: --method lime")
 
 
 def test_either_a_text_or_a_file_is_needed(fails, trained, tmp_path):

@@ -51,6 +51,15 @@ def test_without_json_a_line_is_label_probability_and_text(vmask, trained, lines
     assert text == "a lovely film"
 
 
+def test_empty_texts_are_counted(vmask, trained, tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("a lovely film\n\n  \n")
+    done = vmask("predict", trained, path)
+    assert len(done.lines) == 3
+    assert done.err.startswith("2 texts are empty")
+    assert vmask("predict", trained, path, "--quiet").err == ""
+
+
 def test_standard_input_is_read_by_lines(vmask, trained, monkeypatch):
     stdin = io.TextIOWrapper(io.BytesIO("\ufeffa lovely film\r\n\nGrüße\nlast line".encode()))
     monkeypatch.setattr("sys.stdin", stdin)

@@ -66,7 +66,9 @@ def run(args: argparse.Namespace) -> int:
     print_rich("")
     for line in comparison_words(found):
         print_rich(line)
-    print_rich(f"A is {args.a}, B is {args.b}.")
+    count, explained = len(found.a.ids), len(found.a.sample)
+    some = f", {explained:,} of them explained" if found.a.facts["explainers"] and explained < count else ""
+    print_rich(f"A is {args.a}, B is {args.b}; n {count:,}{some}.")
     print_rich(fill(found.how(), min(line_width(), 110)))
     for path in filter(None, (args.out, args.html)):
         say_result(f"saved to {path}")

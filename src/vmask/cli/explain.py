@@ -21,7 +21,7 @@ from vmask.cli.options import (
     check_page,
     given,
 )
-from vmask.errors import ConfigError, DataError, UnknownName, VmaskError
+from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskError
 
 if TYPE_CHECKING:
     from vmask.config import ExplainConfig
@@ -93,8 +93,11 @@ def run(args: argparse.Namespace) -> int:
 
     def explain(rest: Iterable[str]) -> Iterator[Explanation]:
         failed: list[VmaskError] = []
-        found = explain_texts(classifier, _until(rest, failed), **dataclasses.asdict(config), **options)
-        yield from shown(found, count(), config.method, done - done % together) if show_bar else found
+        try:
+            found = explain_texts(classifier, _until(rest, failed), **dataclasses.asdict(config), **options)
+            yield from shown(found, count(), config.method, done - done % together) if show_bar else found
+        except NoWordScores as error:
+            raise ConfigError(f"{error} Or explain it by another method: --method lime") from error
         if failed:  # the texts before a row that cannot be read are explained first
             raise failed[0]
 

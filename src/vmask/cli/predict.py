@@ -24,18 +24,23 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Read, predict and print in chunks."""
     from vmask.classifier import TextClassifier
-    from vmask.cli.talk import print_json, say_result
+    from vmask.cli.talk import print_json, say, say_result
 
     classifier = TextClassifier.load(args.model, args.device)
     labels = classifier.classes_.tolist()
     names = [str(label) for label in labels]
+    empty = 0
     for texts in chunks(read_texts(args.input, args.text, classifier.about_.get("text"))):
+        empty += sum(not text.strip() for text in texts)
         for text, row in zip(texts, classifier.predict_proba(texts).tolist(), strict=True):
             best = max(range(len(row)), key=row.__getitem__)
             if args.json:
                 print_json({"label": labels[best], "probabilities": dict(zip(names, row, strict=True))})
             else:
                 say_result(f"{names[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
+    if empty:
+        are = "texts are" if empty != 1 else "text is"
+        say(args, f"{empty:,} {are} empty: what stands for such a text is what the model says of no words.")
     return 0
 
 
