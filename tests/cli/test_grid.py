@@ -55,7 +55,7 @@ def test_a_grid_is_run_and_every_piece_is_told(grid, tmp_path):
     assert ran.code == 0
     assert ran.lines == [f"2 done, 0 failed, 0 skipped, 0 were there already; results in {tmp_path / 'out'}"]
     assert ran.err.splitlines() == [
-        "2 pieces to do: 2 have no like one yet to go by",
+        "2 pieces to do: no time is known yet for 2 of them",
         "reviews--cnn--base search: done",
         "reviews--cnn--base--s0 train: done",
     ]
@@ -111,7 +111,7 @@ def test_a_dry_run_counts_and_does_nothing(grid, tmp_path):
         ["reviews", "cnn", "words", "4"],
         ["reviews", "cnn", "local", "2"],
     ]
-    assert ran.lines[-1] == f"{PIECES} pieces to do: {PIECES} have no like one yet to go by"
+    assert ran.lines[-1] == f"{PIECES} pieces to do: no time is known yet for {PIECES} of them"
     assert not (tmp_path / "out").exists()
 
 
@@ -120,14 +120,14 @@ def test_a_dry_run_estimates_by_like_pieces(grid, copy):
         path.write_text(json.dumps({**json.loads(path.read_text()), "seconds": 3600.0}))
     more = [{**BLOCK, "seeds": "0-3"}]
     ran = grid("--dry-run", "--jobs", "2", grid=more, stages=None)
-    assert ran.lines[-1] == "4 pieces to do: about 2.0 hours with --jobs 2, by what like ones took"
+    assert ran.lines[-1] == "4 pieces to do: about 2.0 hours with --jobs 2, by what others like them took"
     said = grid("--dry-run", "--json", grid=more, stages=None).json
     assert said["pieces"] == {"done": 6, "missing": 4}
     assert (said["to_do"], said["seconds_estimated"], said["without_estimate"]) == (4, 4 * 3600, 0)
     other = [{**BLOCK, "models": ["cnn", "lstm"], "masks": ["base"], "seeds": 0}]
     models = {**TINY["models"], "lstm": {"embeddings": "random"}}
     ran = grid("--dry-run", grid=other, models=models, stages=None)
-    assert ran.lines[-1] == "1 pieces to do: 1 have no like one yet to go by"
+    assert ran.lines[-1] == "1 pieces to do: no time is known yet for 1 of them"
 
 
 def test_a_dry_run_when_all_is_done(grid, copy):

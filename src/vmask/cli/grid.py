@@ -133,8 +133,8 @@ def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: li
 def _time_line(left: int, seconds: float, unknown: int, jobs: int) -> str:
     if not left:
         return "nothing to do"
-    known = f"about {_span(seconds)} with --jobs {jobs}, by what like ones took" if unknown < left else ""
-    rest = f"{unknown} have no like one yet to go by" if unknown else ""
+    known = f"about {_span(seconds)} with --jobs {jobs}, by what others like them took" if unknown < left else ""
+    rest = f"no time is known yet for {unknown} of them" if unknown else ""
     return f"{left} pieces to do: {'; '.join(filter(None, (known, rest)))}"
 
 

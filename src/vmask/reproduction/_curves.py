@@ -105,7 +105,7 @@ def controls(results: Results) -> Picture | None:
     found = pairs(results, WORDS, masks)
     if not found:
         return None
-    figure, panels = _panels(_by_dataset(found), 1.2)
+    figure, panels = _panels(_by_dataset(found), 1.75)
     used = set()
     for (dataset, model), panel in panels.items():
         for line in reversed(CONTROLS):  # VMASK comes to lie on top

@@ -61,13 +61,16 @@ def faithfulness(results: Results) -> Picture | None:
             panel.set_xlim(_limits(all_values))
     axes[0].set_yticks(range(len(rows)), [f"{shown(dataset)} {shown(model)}" for dataset, model in rows])
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
-    figure.legend(handles=_handles(), loc="outside lower center", ncols=5)
+    hollow = any(
+        one.how == "over texts" for row in rows for score in SCORES for one in _found(results, *row, *score).values()
+    )
+    figure.legend(handles=_handles(hollow), loc="outside lower center", ncols=5)
     caption = (
         "AOPC, the drop in probability as the five words that an explanation ranks highest are deleted, beside NAOPC "
         "(Edin et al. 2025), which deletes all words in turn and says where the drop lies between the worst (0) and "
         "the best (100) that any order of the words can do for that model. A model that is easily thrown off has a "
-        "high AOPC whatever the explanation; NAOPC takes that out. Higher is better in both. Filled marks are means "
-        "over seeds with 95% t intervals, hollow marks a single seed with its interval over texts."
+        "high AOPC whatever the explanation; NAOPC takes that out. Higher is better in both. Marks are means over "
+        "seeds with 95% t intervals" + (", hollow ones a single seed with its interval over texts." if hollow else ".")
     )
     return Picture("aopc_naopc", "AOPC and its normalised form", caption, figure)
 
@@ -96,13 +99,15 @@ def _limits(values: Sequence[float]) -> tuple[float, float]:
     return max(low - room, -101), min(high + room, 101)
 
 
-def _handles() -> list[Any]:
+def _handles(hollow: bool) -> list[Any]:
+    """What colours mean, and hollow marks where there are any."""
     from matplotlib.lines import Line2D
 
+    seeds = (("several seeds", GREY), ("one seed", "white")) if hollow else ()
     return [
         Line2D([], [], color=colour, marker=mark, markersize=4, linewidth=1.1, label=shown(mask))
         for mask, (colour, mark) in METHODS.items()
     ] + [
         Line2D([], [], color=GREY, marker="o", markersize=4, linewidth=1.1, markerfacecolor=fill, label=label)
-        for label, fill in (("several seeds", GREY), ("one seed", "white"))
+        for label, fill in seeds
     ]

@@ -55,10 +55,13 @@ def draw_curve(panel: Axes, points: Sequence[Point], label: str, style: Mapping[
 
 def finish(figure: Figure, panels: Sequence[Axes]) -> None:
     """Axes of all panels alike: they begin at the lowest line, since a band may reach far below."""
+    from matplotlib.ticker import MultipleLocator
+
     lowest = min(float(np.min(line.get_ydata())) for panel in panels for line in panel.lines)
     last = {panel.get_subplotspec().colspan.start: panel for panel in panels}  # type: ignore[union-attr]
     for panel in panels:
         panel.set_ylim(max(10 * floor((lowest - 2) / 10), 0), 101.5)
+        panel.yaxis.set_major_locator(MultipleLocator(20))
         panel.set_xlim(0.7, 10.3)
         panel.set_xticks([1, 2, 4, 6, 8, 10])
         panel.grid(axis="y")
