@@ -226,6 +226,23 @@ def test_another_class_can_be_explained(client, method):
         assert one["probability"] == one["probabilities"][["neg", "pos"].index(label)]
 
 
+@pytest.mark.parametrize("method", EXPLAINERS.names())
+def test_the_options_say_whether_scores_depend_on_the_class(client, method):
+    (described,) = [one for one in client.get("/api/options").json()["explainers"] if one["name"] == method]
+    scores = [
+        [
+            word["score"]
+            for word in explain(client, texts=[TEXT], explainer=method, target=label)["explanations"][0]["words"]
+        ]
+        for label in ("neg", "pos")
+    ]
+    if not described["by_class"]:
+        assert scores[0] == scores[1]
+    elif described["signed"]:  # of two classes one rises as the other falls, so what has no sign is the same
+        assert scores[0] != scores[1]
+    assert described["by_class"] == (method not in ("mask", "random"))
+
+
 def test_the_default_explainer_is_the_mask_or_else_lime(client):
     assert explain(client, texts=[TEXT])["explanations"][0]["method"] == "mask"
     assert explain(client, texts=[TEXT], model="base")["explanations"][0]["method"] == "lime"
@@ -348,6 +365,8 @@ REFUSED = [
     ("/api/predict", {"texts": ["a"], "hidden": []}, 422, "1 texts and 0 lists"),
     ("/api/predict", {"texts": ["a"], "hidden": [[0]], "hide": "burn"}, 422, "Unknown way of hiding 'burn'"),
     ("/api/predict", {"texts": ["a"], "hidden": [[0]], "hide": "mask"}, 422, "no token to hide a word by 'mask'"),
+    ("/api/predict", {"texts": ["a"], "hide": "burn"}, 422, "Available: mask, remove, unk, zero."),
+    ("/api/predict", {"texts": ["a"], "hide": "mask"}, 422, "no token to hide a word by 'mask'"),
     ("/api/explain", {"texts": ["a"], "explainer": "limes"}, 422, "Did you mean 'lime'?"),
     ("/api/explain", {"texts": ["a"], "explainer": "../lime"}, 422, "Unknown explanation method"),
     ("/api/explain", {"texts": ["a"], "explainer": "contract"}, 422, "Unknown explanation method"),

@@ -243,6 +243,64 @@ def test_places_of_a_word_that_score_alike_share_a_bar(page):
     expect(page.locator(".strongest b")).to_have_text(["lovely ×2", "and"])
 
 
+def test_hidden_words_are_marked_among_the_strongest(page):
+    write(page, "lovely and lovely, so dreadful")
+    names = page.locator(".strongest b")
+    lovely, dreadful = names.filter(has_text="lovely"), names.filter(has_text="dreadful")
+    page.get_by_role("button", name="dreadful").click()
+    expect(dreadful).to_have_text("dreadful, hidden")
+    expect(dreadful).to_have_css("text-decoration-line", "line-through")
+    page.get_by_role("button", name="lovely").first.click()
+    expect(lovely).to_have_text("lovely ×2, 1 of 2 hidden")
+    expect(lovely).to_have_css("text-decoration-line", "none")
+    page.get_by_role("button", name="lovely").last.click()
+    expect(lovely).to_have_css("text-decoration-line", "line-through")
+    page.get_by_role("button", name="Show all words").click()
+    expect(dreadful).to_have_text("dreadful")
+    expect(dreadful).to_have_css("text-decoration-line", "none")
+
+
+def test_the_class_is_no_choice_where_scores_do_not_depend_on_it(page):
+    chosen = page.get_by_role("combobox", name="For the class")
+    expect(chosen).to_be_disabled()
+    expect(chosen).to_have_attribute("title", "These scores are the same for every class.")
+    page.get_by_label("Coloured by").select_option(label="Occlusion")
+    expect(chosen).to_be_enabled()
+    expect(chosen).to_have_attribute("title", "")
+    page.get_by_label("Coloured by").select_option("mask")
+    expect(chosen).to_be_disabled()
+    page.get_by_label("Compare with").select_option("base")  # it has no mask and is explained by LIME
+    expect(chosen).to_be_enabled()
+
+
+def with_scores(page, *scores):
+    """Let the server answer with these scores, as strong as they are within the text."""
+
+    def handle(route):
+        answer = route.fetch()
+        body = answer.json()
+        for word, score in zip(body["explanations"][0]["words"], scores, strict=True):
+            word |= {"score": score, "strength": score / max(map(abs, scores))}
+        route.fulfill(response=answer, json=body)
+
+    page.route("**/api/explain", handle)
+
+
+@pytest.mark.parametrize(("greatest", "faint"), [(-0.00499, True), (0.00501, False)])
+def test_scores_that_say_nothing_are_not_coloured(page, greatest, faint):
+    write(page, "a lovely film")
+    with_scores(page, 0.0001, greatest, -0.00006)
+    page.get_by_label("Coloured by").select_option(label="LIME")
+    expect(page.locator(".status")).to_contain_text("fit R²")
+    said = "No word moves this prediction by half a percentage point"
+    assert (said in page.locator(".status").inner_text()) == faint
+    assert page.locator(".legend").is_hidden() == faint
+    assert opacity_of(grounds(page)[1], FOR) == (0 if faint else 1)
+    lengths = page.locator(".strongest i").evaluate_all("(all) => all.map((one) => parseFloat(one.style.width))")
+    assert max(lengths) == pytest.approx(100, abs=0.3)
+    assert min(lengths) < 2
+
+
 def test_another_class_can_be_explained(page, ask):
     write(page, TEXT)
     page.get_by_label("Coloured by").select_option(label="LIME")
@@ -264,7 +322,9 @@ def test_a_hidden_word_moves_the_prediction(page, ask):
     expect_probabilities(page, after)
     assert shown(page) == list(zip(percents(before), percents(after), strict=True))
     expect(page.locator("#live")).to_contain_text("With 1 word hidden")
+    expect(page.locator(".hiding")).to_contain_text("1 word hidden. Colours and scores are of the whole text.")
     page.get_by_role("button", name="Show all words").click()
+    expect(page.locator(".hiding")).not_to_contain_text("whole text")
     expect(page.get_by_role("button", name="lovely")).to_have_attribute("aria-pressed", "false")
     expect(page.get_by_role("button", name="Show all words")).to_be_hidden()
     expect_probabilities(page, before)
@@ -351,6 +411,33 @@ def test_what_the_server_refuses_is_said_in_its_words(page, watch):
     expect(page.locator(".status")).to_contain_text("fit R²")
 
 
+@pytest.mark.parametrize(
+    ("status", "helps"), [(400, False), (404, False), (413, False), (422, False), (408, True), (500, True), (503, True)]
+)
+def test_another_try_is_offered_where_it_can_succeed(page, watch, status, helps):
+    watch.allowed = str(status)
+    left = answers_at_first(page, "**/api/explain", status, {"detail": "It did not work."})
+    page.get_by_label("Coloured by").select_option(label="Occlusion")
+    expect(page.get_by_role("alert").filter(has_text="It did not work.")).to_be_visible()
+    assert not left
+    again = page.get_by_role("button", name="Try again")
+    expect(again).to_have_count(int(helps))
+    if helps:
+        again.click()
+        expect(page.locator(".steps mark")).to_have_count(6)
+
+
+def test_the_least_certain_first_is_an_order_and_says_so(page, site):
+    open_tab(page, "Examples")
+    status = page.locator("#examples-status")
+    expect(status).to_contain_text("(test). The model")
+    page.get_by_role("combobox", name="Show").select_option(label="all, least certain first")
+    expect(status).to_contain_text("(test), least certain first. The model")
+    told = httpx.get(f"{site.address}/api/examples", params={"show": "uncertain"}).json()
+    expect(status).to_contain_text(f"{told['total']} texts")
+    expect(page.locator(".example .quoted").first).to_have_text(told["examples"][0]["text"])
+
+
 def test_examples_are_filtered_and_opened(page):
     open_tab(page, "Examples")
     rows = page.locator(".example")
@@ -435,6 +522,25 @@ def test_a_table_that_cannot_be_scored_is_said(page, watch, tmp_path):
     expect(page.locator("#file-status")).to_have_text("huge.csv is larger than 4 MB. Cut it into parts.")
 
 
+def test_a_column_that_is_not_found_is_asked_for_by_the_name_of_its_field(page, watch, tmp_path):
+    watch.allowed = "422"
+    open_tab(page, "File")
+    page.get_by_label("Drop a table here").set_input_files(
+        write_csv(tmp_path / "a.csv", ["1"], ["2"], header=("a", "b"))
+    )
+    field = page.locator("label", has=page.locator("#column")).inner_text().strip()
+    expect(page.locator("#file-status")).to_contain_text(f"by `column` (on the page: {field})")
+
+
+def test_empty_texts_of_a_table_are_counted(page, tmp_path):
+    open_tab(page, "File")
+    texts = ["a lovely film", "", " ", "a dreadful film"]
+    page.get_by_label("Drop a table here").set_input_files(write_csv(tmp_path / "a.csv", texts, range(4)))
+    expect(page.get_by_role("heading", name="4 texts scored by CNN-vmask, 2 of them empty")).to_be_visible()
+    page.get_by_label("Drop a table here").set_input_files(write_csv(tmp_path / "b.csv", texts[:1], [0]))
+    expect(page.get_by_role("heading", name="1 text scored by CNN-vmask", exact=True)).to_be_visible()
+
+
 def test_a_file_may_be_dropped_anywhere(page):
     page.evaluate("""() => {
       const moved = new DataTransfer();
@@ -515,13 +621,44 @@ def test_a_copied_link_restores_what_was_seen(page, context):
     expect(other.get_by_role("combobox", name="For the class")).to_have_value("pos")
     expect(other.get_by_role("button", name="lovely")).to_have_attribute("aria-pressed", "true")
     expect(other.locator(".strongest li").first).to_be_visible()
-    other.get_by_role("button", name="More", exact=True).click()
     expect(other.get_by_label("samples", exact=True)).to_have_value("300")
     expect(other.get_by_label("hiding")).to_have_value("zero")
     expect(other.locator(".classes .num")).to_have_text(page.locator(".classes .num").all_inner_texts())
     assert other.locator(".word").evaluate_all("(all) => all.map((one) => one.style.cssText)") == page.locator(
         ".word"
     ).evaluate_all("(all) => all.map((one) => one.style.cssText)")
+
+
+def test_that_a_link_was_copied_is_said_until_something_changes(page, context):
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.locator("#copied")).to_have_text("Link copied.")
+    write(page, TEXT)
+    expect(page.locator("#copied")).to_have_text("")
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_label("Link to what is seen")).to_be_visible()
+    page.get_by_role("button", name="lovely").click()
+    expect(page.get_by_label("Link to what is seen")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("link", "opens"),
+    [
+        ("hide=zero", True),
+        ("explainer=lime&option.samples=300", True),
+        ("explainer=lime&seed=3", True),
+        ("hide=remove&seed=3&explainer=mask&option.samples=300", False),  # nothing that the mask knows of
+        ("hide=none", False),
+    ],
+)
+def test_a_link_opens_the_options_that_it_changes(context, watch, link, opens):
+    page = context.new_page()
+    page.goto(f"/#text=a+lovely+film&{link}")
+    expect(page.locator(".word").first).to_be_visible()
+    expect(page.get_by_label("hiding")).to_be_visible(visible=opens)
+    more = page.get_by_role("button", name="More", exact=True)
+    expect(more).to_have_attribute("aria-expanded", str(opens).lower())
 
 
 def test_a_link_with_nonsense_in_it_opens_all_the_same(context, watch):
@@ -545,13 +682,77 @@ def test_two_models_stand_side_by_side(page, ask, watch):
     expect(panels.nth(1).locator(".status")).to_contain_text("LIME")  # it has no mask
     left, right = (panels.nth(i).bounding_box() for i in (0, 1))
     assert left["x"] + left["width"] <= right["x"]
-    panels.nth(1).get_by_role("button", name="lovely").click()
-    expect(panels.nth(1).locator("[aria-pressed=true]")).to_have_count(1)
-    expect(panels.nth(0).locator("[aria-pressed=true]")).to_have_count(0)
     page.get_by_role("combobox", name="Model").select_option("base")
     expect(panels).to_have_count(1)
     open_tab(page, "Words")
     expect(page.locator("#words-status")).to_contain_text("base")
+
+
+def test_the_same_places_are_hidden_for_both_models(page, ask):
+    write(page, TEXT)
+    panels = page.locator(".panel")
+    page.get_by_role("button", name="lovely").click()
+    page.get_by_label("Compare with").select_option("base")
+    expect_probabilities(page, ask("predict", text=TEXT, model="base", hidden=[[1]])["probabilities"], panel=1)
+    panels.nth(1).get_by_role("button", name="film").click()
+    for panel, name in enumerate(("cnn", "base")):
+        expect(panels.nth(panel).locator("[aria-pressed=true]")).to_have_text(["lovely", "film"])
+        after = ask("predict", text=TEXT, model=name, hidden=[[1, 2]])["probabilities"]
+        expect_probabilities(page, after, panel=panel)
+    panels.nth(1).get_by_role("button", name="Show all words").click()
+    expect(page.locator("[aria-pressed=true]")).to_have_count(0)
+
+
+def test_models_that_cut_words_differently_hide_the_same_places(context, watch):
+    """The second model's answers are changed so that `lovely film` is one word to it."""
+    page = context.new_page()
+
+    def handle(route):
+        asked = route.request.post_data_json
+        if asked["model"] != "base" or "hidden" in asked:
+            route.continue_()
+            return
+        answer = route.fetch()
+        body = answer.json()
+        words = (body.get("predictions") or body["explanations"])[0]["words"]
+        words[1:3] = [{**words[1], "word": "lovely film", "end": words[2]["end"]}]
+        route.fulfill(response=answer, json=body)
+
+    page.route(re.compile("/api/(predict|explain)"), handle)
+    page.goto("/#text=a+lovely+film&beside=base")
+    left, right = (page.locator(".panel").nth(i) for i in (0, 1))
+    expect(right.locator(".word")).to_have_text(["a", "lovely film"])
+    expect(right.locator(".status")).to_contain_text("LIME · ")
+    left.get_by_role("button", name="film").click()
+    expect(left.locator("[aria-pressed=true]")).to_have_text(["film"])
+    expect(right.locator("[aria-pressed=true]")).to_have_text(["lovely film"])
+    right.get_by_role("button", name="lovely film").click()
+    expect(page.locator("[aria-pressed=true]")).to_have_count(0)
+    right.get_by_role("button", name="lovely film").click()
+    expect(left.locator("[aria-pressed=true]")).to_have_text(["lovely", "film"])
+
+
+def test_a_comparison_may_end_in_another_tab_while_it_is_at_work(page):
+    held = []
+    page.route("**/api/explain", lambda route: held.append(route))
+    with page.expect_request("**/api/explain"):
+        page.get_by_label("Compare with").select_option("base")
+    open_tab(page, "Words")
+    page.get_by_label("Compare with").select_option("")
+    with page.expect_response("**/api/explain"):
+        held[0].continue_()
+    page.wait_for_timeout(300)  # the answer is drawn where nobody sees it, without an error
+    open_tab(page, "Text")
+    expect(page.locator(".panel")).to_have_count(1)
+
+
+def test_a_link_of_an_older_version_opens_with_its_words_hidden(context, watch, ask):
+    page = context.new_page()
+    page.goto("/#text=a+lovely+film&beside=base&hidden=1&hidden2=2")
+    for panel, name in enumerate(("cnn", "base")):
+        expect(page.locator(".panel").nth(panel).locator("[aria-pressed=true]")).to_have_text(["lovely"])
+        after = ask("predict", text="a lovely film", model=name, hidden=[[1]])["probabilities"]
+        expect_probabilities(page, after, panel=panel)
 
 
 def answers_at_first(page, path, status, body, times=1, **headers):
@@ -680,6 +881,8 @@ def test_everything_has_a_name_and_tabs_follow_the_pattern(page):
 
 
 def test_the_focus_is_seen_wherever_it_goes(page):
+    page.goto("/#text=a+lovely+film&explainer=occlusion")  # of the mask one cannot choose the class
+    expect(page.get_by_label("Coloured by")).to_have_value("occlusion")
     seen = set()
     for _ in range(14):
         page.keyboard.press("Tab")

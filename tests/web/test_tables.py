@@ -98,7 +98,7 @@ def test_a_table_without_rows_has_none(client):
         (b"text,n\na,1,2\n", {}, 422, "Line 2 of the file has 3 fields, but the first line names 2"),
         (b"text,n\n\xff,1\n", {}, 422, "Line 2 of the file is not UTF-8"),
         (b"text\na\0b\n", {}, 422, "NUL"),
-        (b"a,b\n1,2\n", {}, 422, "Name one of them by `column`"),
+        (b"a,b\n1,2\n", {}, 422, "Name one of them by `column` (on the page: Column of the texts)"),
         (b"a,b\n1,2\n", {"column": "c"}, 422, "There is no column 'c'"),
         (b"text\n" + b"a\n" * 5, {}, 413, "the limit of 4"),
         (b"text\nok\n" + b"a" * 31, {}, 422, "Row 2 has 31 characters; the limit is 30"),
@@ -119,6 +119,29 @@ def test_what_is_no_table_is_refused(make_client, content, query, status, messag
     answer = score(make_client(max_table_rows=4, max_characters=30), content, **query)
     assert answer.status_code == status, answer.text
     assert message in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("content", "filename", "empty"),
+    [
+        (b"text,n\na film,1\n,2\n  \t,3\nanother,4\n", "a.csv", "2"),
+        (b'{"text": "a"}\n{"text": null}\n{"text": "", "n": 1}\n{"n": 2}\n', "a.jsonl", "3"),
+        (b"text\na film\n", "a.csv", "0"),
+    ],
+)
+def test_empty_texts_are_scored_and_counted(client, content, filename, empty):
+    answer = score(client, content, filename=filename)
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["x-empty-texts"] == empty
+    assert all(row[-3] in ("neg", "pos") for row in read_csv(answer.content)[1:])
+
+
+def test_headers_of_a_scored_table_are_described(client):
+    answers = client.get("/openapi.json").json()["paths"]["/api/table"]["post"]["responses"]
+    assert {*answers["200"]["headers"]} == {"X-Text-Column", "X-Empty-Texts"}
+    page = client.get("/docs").text
+    for name, header in answers["200"]["headers"].items():
+        assert f"<code>{name}</code> {header['description']}" in page
 
 
 def test_a_form_is_refused(client):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 
@@ -26,6 +26,20 @@ from vmask.web.waiting import answer_to
 
 EXAMPLE_SECONDS = 2.0
 """How long a request waits for the predictions of all examples before it is told how far they are."""
+
+
+class ScoredTable(NamedTuple):
+    """A table with predictions.
+
+    Attributes:
+        csv: its bytes.
+        column: the one that its texts are from.
+        empty: texts that consist of nothing, or of white space.
+    """
+
+    csv: bytes
+    column: str
+    empty: int
 
 
 class Api:
@@ -69,11 +83,12 @@ class Api:
         served = find_model(self.models, asked.model)
         texts = asked.texts
         self._check_texts(texts, self.settings.max_texts)
+        hide = _hide(served, asked.hide)
         sizes = [served.size(text) for text in texts]
         if asked.hidden is None:
             question = self._batcher.ask(predicting(served), texts, sizes)
         else:
-            question = self._batcher.ask(*_hidden(served, texts, asked.hidden, asked.hide), sizes)
+            question = self._batcher.ask(*_hidden(served, texts, asked.hidden, hide), sizes)
         found: list[Prediction] = await answer_to(request, question.future)
         return {
             "model": served.name,
@@ -179,13 +194,14 @@ class Api:
 
     async def table(
         self, request: Request, body: bytes, model: str | None, column: str | None, filename: str
-    ) -> tuple[bytes, str]:
-        """A table with predictions, as CSV, and the column that its texts are from."""
+    ) -> ScoredTable:
+        """A table with predictions, as CSV."""
         served = find_model(self.models, model)
         table, texts, name = await asyncio.to_thread(self._read_table, served, body, column, filename)
         question = self._batcher.ask(predicting(served), texts, [served.size(text) for text in texts])
         found = await answer_to(request, question.future)
-        return await asyncio.to_thread(write_table, table, served.labels, found), name
+        scored = await asyncio.to_thread(write_table, table, served.labels, found)
+        return ScoredTable(scored, name, sum(not text.strip() for text in texts))
 
     def _read_table(
         self, served: Served, body: bytes, column: str | None, filename: str
@@ -211,13 +227,18 @@ class Api:
                 )
 
 
-def _hidden(served: Served, texts: list[str], hidden: list[list[int]], hide: str | None) -> tuple[Kind, list[Any]]:
+def _hide(served: Served, asked: str | None) -> str:
+    """The way of hiding words, checked also where no word is hidden."""
+    hide = asked or served.hides[0]
+    if hide not in served.hides:
+        served.predictor.predict_kept([], [], hide)  # it says why not, and what else there is
+    return hide
+
+
+def _hidden(served: Served, texts: list[str], hidden: list[list[int]], hide: str) -> tuple[Kind, list[Any]]:
     """The question and its units where words are hidden."""
     if len(hidden) != len(texts):
         raise Refusal(f"There are {len(texts)} texts and {len(hidden)} lists in `hidden`. Give one a text.")
-    hide = hide or served.hides[0]
-    if hide not in served.hides:
-        served.predictor.predict_kept([], [], hide)  # it says why not, and what else there is
     units = [(text, words, number) for number, (text, words) in enumerate(zip(texts, hidden, strict=True))]
     return predicting_hidden(served, hide), units
 

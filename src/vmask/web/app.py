@@ -164,7 +164,7 @@ def _add_models(app: FastAPI, api: Api) -> None:
     async def examples(
         request: Request,
         model: Annotated[str | None, Query(description="Name of a model; by default the first.")] = None,
-        show: Annotated[schemas.Show, Query(description="Which; `uncertain` orders by probability.")] = "all",
+        show: Annotated[schemas.Show, Query(description="Which; `uncertain`: all, least certain first.")] = "all",
         label: Annotated[str | None, Query(description="Only those with this label.")] = None,
         predicted: Annotated[str | None, Query(description="Only those with this prediction.")] = None,
         query: Annotated[str, Query(description="Only texts that contain this.")] = "",
@@ -189,14 +189,22 @@ def _add_texts(app: FastAPI, api: Api) -> None:
 
     file = {"schema": {"type": "string", "format": "binary"}}
     content = {"text/csv": file, "application/octet-stream": file}
+    scored = {
+        "content": {"text/csv": {"schema": {"type": "string"}}},
+        "description": "The table with predictions",
+        "headers": {
+            "X-Text-Column": {"description": "The column of the texts, URL-encoded.", "schema": {"type": "string"}},
+            "X-Empty-Texts": {
+                "description": "How many texts were empty; they are scored like all others.",
+                "schema": {"type": "integer"},
+            },
+        },
+    }
 
     @app.post(
         "/api/table",
         response_class=Response,
-        responses={
-            200: {"content": {"text/csv": {"schema": {"type": "string"}}}, "description": "The table with predictions"},
-            **_refusals(404, 413, 415, 422, 429),
-        },
+        responses={200: scored, **_refusals(404, 413, 415, 422, 429)},
         openapi_extra={"requestBody": {"content": content, "required": True}},
     )
     async def table(
@@ -209,12 +217,13 @@ def _add_texts(app: FastAPI, api: Api) -> None:
         """Classify every row of a table: send a CSV, TSV or JSON lines file, get it back as CSV with predictions."""
         if request.headers.get("content-type", "").partition("/")[0] == "multipart":
             raise Refusal("Send the file itself as the body of the request, not a form.", status=415)
-        body, chosen = await api.table(request, await request.body(), model, column, filename)
+        found = await api.table(request, await request.body(), model, column, filename)
         headers = {
             "Content-Disposition": f'attachment; filename="{safe_stem(filename)}-predicted.csv"',
-            "X-Text-Column": quote(chosen, errors="replace"),
+            "X-Text-Column": quote(found.column, errors="replace"),
+            "X-Empty-Texts": str(found.empty),
         }
-        return Response(body, media_type="text/csv; charset=utf-8", headers=headers)
+        return Response(found.csv, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def safe_stem(filename: str) -> str:

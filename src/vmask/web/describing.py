@@ -49,6 +49,11 @@ def is_instant(kind: type[Explainer]) -> bool:
     return kind.needs == SCORES and not kind.hides
 
 
+def is_by_class(name: str, kind: type[Explainer]) -> bool:
+    """Whether scores depend on the class: not those of the model's own mask, nor those that mean nothing."""
+    return kind.needs != SCORES and name != YARDSTICK
+
+
 def hides_of(predictor: Any) -> list[str]:
     """The ways of hiding a word that a model has."""
     found = []
@@ -78,6 +83,7 @@ def describe_explainer(name: str, kind: type[Explainer], max_times_default: int)
         "signed": kind.signed,
         "hides": kind.hides,
         "draws": kind.draws,
+        "by_class": is_by_class(name, kind),
         "instant": is_instant(kind),
         "options": [describe_option(kind.Options, f, max_times_default) for f in dataclasses.fields(kind.Options)],
     }

@@ -76,7 +76,9 @@ def _operation(document: Mapping[str, Any], path: str, method: str, operation: M
 
 def _answer(answer: Mapping[str, Any]) -> str:
     found = [_linked(content["schema"]) for content in answer.get("content", {}).values() if content.get("schema")]
-    return f": {', '.join(found)}" if found else ""
+    headers = answer.get("headers", {}).items()
+    more = [f"<br><code>{escape(name)}</code> {escape(header.get('description', ''))}" for name, header in headers]
+    return (f": {', '.join(found)}" if found else "") + "".join(more)
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> str:

@@ -185,6 +185,7 @@ class ExplainerDescription(BaseModel):
     signed: bool
     hides: bool
     draws: bool
+    by_class: bool = Field(description="Whether scores depend on the class that is explained.")
     instant: bool = Field(description="Cheap enough for every keystroke; it does not wait in the queue.")
     options: list[OptionDescription]
 

@@ -181,7 +181,8 @@ def text_column(table: Table, asked: str | None, trained_on: str | None) -> str:
     try:
         return guess_columns(rows or [dict.fromkeys(table.columns)], named, None, want_label=False)[0]
     except DataError as error:
-        raise DataError(str(error).replace("with --text", "by `column`")) from None
+        named_here = "by `column` (on the page: Column of the texts)"
+        raise DataError(str(error).replace("with --text", named_here)) from None
 
 
 def write_table(table: Table, labels: Sequence[str], predictions: Sequence[Prediction]) -> bytes:

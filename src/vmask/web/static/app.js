@@ -11,10 +11,12 @@ const PAUSE = 500; // further ones before a slow explainer is asked: a rest in t
 const ROWS = { examples: 20, words: 50 }; // that a list shows at a time
 const COUNTS = [1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000]; // steps of the slider for a word's count
 const MOST_CLASSES = 10; // that get a bar
+const NEGLIGIBLE = 0.005; // scores with a sign below this, half a percentage point, get no colour
+const PASSING = [408, 410, 429]; // refusals that another try may not meet: too slow, about to end, busy
 const LONG_LINK = 8000; // characters from which some programs cut a link
 const SAMPLE = "What a charming little film: the cast is superb, the music lovely, and only the ending is a bit dull.";
 
-const UNEDITED = { truth: "", hidden: "", hidden2: "" };
+const UNEDITED = { truth: "", hidden: "" };
 const UNFILTERED = { show: "all", label: "", predicted: "", find: "" };
 const DEFAULTS = {
   tab: "text", model: "", beside: "", text: "", explainer: "", target: "", hide: "", seed: "0",
@@ -53,9 +55,10 @@ function bar(share, kind = "") {
   return el("span", { class: "track", "aria-hidden": "true" }, length);
 }
 
-/** A row of a list of bars: a name, its bar, its value. */
-function barRow(name, share, value, kind) {
-  const label = el("b", { dir: "auto", title: name }, name);
+/** A row of a list of bars: a name, its bar, its value; `note` is a remark on the name that screen readers say too. */
+function barRow(name, share, value, kind, note = "") {
+  const label = el("b", { dir: "auto", title: name + note }, name);
+  if (note) label.append(el("span", { class: "unseen" }, note));
   return el("li", {}, label, bar(share, kind), el("span", { class: "num" }, value));
 }
 
@@ -214,15 +217,15 @@ async function copyLink() {
 
 // ------------------------------------------------------------------------------------------------- a model's answer
 
-/** What a model says to the text. There are two of them where models are compared; `slot` is "" or "2". */
+/** What a model says to the text. There are two where models are compared; `key` names the model in the state. */
 class Panel {
-  constructor(slot) {
-    this.slot = slot;
+  constructor(key) {
+    this.key = key;
     this.root = $("panel").content.firstElementChild.cloneNode(true);
     const parts = [...this.root.querySelectorAll("[data-part]")];
     this.part = Object.fromEntries(parts.map((node) => [node.dataset.part, node]));
     const { said, reset } = this.part;
-    reset.addEventListener("click", () => { this.focus(0); this.hide([]); });
+    reset.addEventListener("click", () => { this.focus(0); change({ hidden: "" }); });
     said.addEventListener("click", ({ target }) => this.toggle(target));
     said.addEventListener("keydown", (event) => this.pressed(event));
     for (const kind of ["pointerover", "focusin"]) said.addEventListener(kind, ({ target }) => this.tell(target));
@@ -232,9 +235,20 @@ class Panel {
     $("panels").append(this.root);
   }
 
-  get model() { return named(served.models, this.slot ? state.beside : state.model); }
+  get model() { return named(served.models, state[this.key]); }
 
-  get hidden() { return state[`hidden${this.slot}`].split(",").filter((one) => /^\d+$/.test(one)).map(Number); }
+  /** The words of the state's text, none until they are known. */
+  get found() {
+    const { text, model: name, words } = this.shown ?? {};
+    return text === state.text && name === state[this.key] ? words : [];
+  }
+
+  /** Numbers of the hidden words. */
+  get hidden() {
+    const { found } = this;
+    const places = hiddenPlaces();
+    return [...found.keys()].filter((i) => places.some((place) => covers(place, found[i], i)));
+  }
 
   get words() { return [...this.part.said.querySelectorAll(".word")]; }
 
@@ -262,6 +276,12 @@ class Panel {
   refresh() {
     const question = this.asked();
     if (JSON.stringify(question) !== this.question) this.explain(question);
+    this.refreshHidden();
+  }
+
+  /** Ask for the prediction without the hidden words, whose numbers are known once the words are. */
+  refreshHidden() {
+    if (!this.model) return; // compared no more while another tab is looked at; it goes when this one is
     const { model: { name }, hidden } = this;
     const about = { texts: [state.text], model: name, hidden: [hidden], hide: hideFor(this.model) };
     if (JSON.stringify(about) !== this.hiddenQuestion) this.predictHidden(about);
@@ -271,7 +291,7 @@ class Panel {
   asked() {
     const explainer = explainerFor(this.model);
     const question = { texts: [state.text], model: this.model.name, explainer: explainer.name, options: {} };
-    if (classFor(this.model)) question.target = state.target;
+    if (classFor(this.model) && explainer.by_class) question.target = state.target;
     if (explainer.hides) question.hide = hideFor(this.model);
     if (explainer.draws) question.seed = Number(state.seed);
     for (const option of explainer.options) {
@@ -299,10 +319,12 @@ class Panel {
         this.busy(`${explainer.title} is at work`);
       }
       const { explanations: [found], labels, milliseconds } = await this.patiently(question, signal);
-      const about = { labels, model: question.model, text: question.texts[0] };
-      this.show({ ...found, ...about }, remarks(explainer, found, milliseconds));
+      Object.assign(found, { labels, model: question.model, text: question.texts[0], faint: isFaint(found) });
+      if (found.faint) for (const word of found.words) word.strength = 0;
+      this.show(found, remarks(explainer, found, milliseconds));
     } catch (error) {
-      if (!signal.aborted) this.stop(error.message, "Try again", "error");
+      const final = error.status >= 400 && error.status < 500 && !PASSING.includes(error.status);
+      if (!signal.aborted) this.stop(error.message, final ? "" : "Try again", "error");
     }
   }
 
@@ -350,7 +372,7 @@ class Panel {
     this.root.classList.remove("stale");
     this.showText();
     this.showPrediction();
-    this.showStrongest();
+    this.refreshHidden();
     showLegend(this.part.legend, found);
     this.say(note);
   }
@@ -391,8 +413,12 @@ class Panel {
     const { hidden } = this;
     this.words.forEach((mark, i) => mark.setAttribute("aria-pressed", hidden.includes(i)));
     this.part.reset.hidden = !hidden.length;
-    const hint = this.shown?.words.length ? "Click a word to hide it and see the prediction move." : "";
-    this.part.hint.textContent = hidden.length ? `${counted(hidden.length, "word")} hidden` : hint;
+    const { words = [], faint } = this.shown ?? {};
+    const hint = words.length ? "Click a word to hide it and see the prediction move." : "";
+    const scores = faint ? "Scores" : "Colours and scores";
+    const whole = words[0]?.score === undefined ? "" : ` ${scores} are of the whole text.`;
+    this.part.hint.textContent = hidden.length ? `${counted(hidden.length, "word")} hidden.${whole}` : hint;
+    if (this.shown) this.showStrongest();
   }
 
   showPrediction() {
@@ -435,14 +461,22 @@ class Panel {
 
   showStrongest() {
     const { words, signed } = this.shown;
-    const scored = words.filter(({ score }) => score !== undefined);
-    const groups = Map.groupBy(scored, ({ word, score }) => `${score} ${word}`);
+    const hidden = new Set(this.hidden);
+    const scored = [...words.keys()].filter((i) => words[i].score !== undefined);
+    const groups = Map.groupBy(scored, (i) => `${words[i].score} ${words[i].word}`);
     const ranked = [...groups.values()] // a mask gives all places of a word the same score: they get one bar
-      .map(({ length, 0: { word, score } }) => ({ name: length > 1 ? `${word} ×${length}` : word, score }))
+      .map((at) => ({ ...words[at[0]], n: at.length, gone: at.filter((i) => hidden.has(i)).length }))
       .sort((a, b) => b.score - a.score);
-    const greatest = Math.max(...ranked.map(({ score }) => Math.abs(score)), 0) || 1;
-    const list = (some, kind) => el("ul", { class: "bars", "aria-label": `Words ${kind} the class` },
-      ...some.map(({ name, score }) => barRow(name, Math.abs(score) / greatest, shownScore(score, signed), kind)));
+    const greatest = Math.max(...ranked.map(({ score }) => Math.abs(score)), signed ? NEGLIGIBLE : 0) || 1;
+    const row = (kind) => ({ word, score, n, gone }) => {
+      const name = n > 1 ? `${word} ×${n}` : word;
+      const note = !gone ? "" : gone === n ? ", hidden" : `, ${gone} of ${n} hidden`;
+      const made = barRow(name, Math.abs(score) / greatest, shownScore(score, signed), kind, note);
+      made.firstChild.classList.toggle("gone", gone === n);
+      return made;
+    };
+    const list = (some, kind) =>
+      el("ul", { class: "bars", "aria-label": `Words ${kind} the class` }, ...some.map(row(kind)));
     const speakFor = signed ? ranked.filter(({ score }) => score > 0).slice(0, 5) : ranked.slice(0, 8);
     const against = signed ? ranked.filter(({ score }) => score < 0).slice(-5).reverse() : [];
     this.part.bars.replaceChildren(list(speakFor, "for"), list(against, "against"));
@@ -471,15 +505,14 @@ class Panel {
     this.clock = setInterval(() => { seconds.textContent = `${Math.round((Date.now() - began) / 1000)} s`; }, 1000);
   }
 
-  hide(numbers) {
-    change({ [`hidden${this.slot}`]: numbers.sort((a, b) => a - b).join(",") });
-  }
-
   toggle(mark) {
     const i = this.words.indexOf(mark);
-    if (i < 0) return;
+    const word = this.found[i];
+    if (!word) return;
     this.focus(i);
-    this.hide(this.hidden.includes(i) ? this.hidden.filter((one) => one !== i) : [...this.hidden, i]);
+    const others = hiddenPlaces().filter((place) => !covers(place, word, i));
+    const places = this.hidden.includes(i) ? others : [...others, [word.start, word.end]];
+    change({ hidden: places.sort(([a], [b]) => a - b).map((place) => place.join("-")).join(",") });
   }
 
   /** One word is in the tab order; arrow keys lead to the others. */
@@ -513,20 +546,37 @@ class Panel {
 
 const panels = [];
 
+/** The hidden places of the text, [start, end] each: the same for all models, whatever is a word to them. Older links
+ *  have [number of a word]. */
+function hiddenPlaces() {
+  return state.hidden.split(",").filter((one) => /^\d+(-\d+)?$/.test(one)).map((one) => one.split("-").map(Number));
+}
+
+/** Whether a hidden place takes the i-th word along. */
+function covers([start, end], word, i) {
+  return end === undefined ? start === i : start < word.end && word.start < end;
+}
+
+/** Whether no word matters enough for a colour. Strengths are relative to the text, so the server paints them all. */
+function isFaint({ signed, words }) {
+  return signed && words.length > 0 && words.every(({ score }) => score !== null && Math.abs(score) < NEGLIGIBLE);
+}
+
 /** What a reader should know of an explanation besides its words. */
-function remarks({ title, draws }, { details, seed }, milliseconds) {
+function remarks({ title, draws }, { details, seed, faint }, milliseconds) {
   const notes = [title];
   const errors = details.standard_errors ?? [];
   if (Number.isFinite(details.fit)) notes.push(`fit R² ${details.fit.toFixed(2)}`);
   if (errors.length) notes.push(`standard errors up to ${Math.max(...errors).toPrecision(2)}`);
   if (draws) notes.push(`seed ${seed}`);
   notes.push(milliseconds < 1000 ? `${Math.ceil(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`);
-  return notes.join(" · ");
+  const warning = faint ? "No word moves this prediction by half a percentage point, so none is coloured. " : "";
+  return warning + notes.join(" · ");
 }
 
 /** What the colours mean; it differs where scores have a sign. */
-function showLegend(place, { signed, label, words }) {
-  place.hidden = words[0]?.score === undefined;
+function showLegend(place, { signed, label, words, faint }) {
+  place.hidden = words[0]?.score === undefined || faint;
   const steps = (signed ? [-1, -0.6, -0.25, 0.25, 0.6, 1] : [0.25, 0.6, 1]).map((strength) => {
     const mark = el("mark", {}, !signed ? "\u00a0" : strength > 0 ? "+" : "−");
     paint(mark, strength);
@@ -582,6 +632,19 @@ function optionRow({ name, kind, choices, most, help, default: usual }, key) {
   return row;
 }
 
+function openOptions(open) {
+  $("options").hidden = !open;
+  $("more").setAttribute("aria-expanded", open);
+}
+
+/** Show what stands behind `More` where a link has changed it. */
+function openChangedOptions() {
+  const { options, draws } = explainerFor(model());
+  const changed = options.some(({ name }) => state[`option.${name}`] !== undefined);
+  const seeded = draws && state.seed !== DEFAULTS.seed;
+  if (changed || seeded || hideFor(model()) !== model().hides[0]) openOptions(true);
+}
+
 let optionsOf = ""; // model and explainer whose options are shown
 
 /** The rule of hiding, the explainer's own options and its seed, behind `More`. */
@@ -602,10 +665,10 @@ function showOptions() {
 
 /** As many panels as models are looked at. */
 function showPanels() {
-  const slots = state.beside ? ["", "2"] : [""];
-  while (panels.length > slots.length) panels.pop().leave();
-  while (panels.length < slots.length) panels.push(new Panel(slots[panels.length]));
-  $("panels").classList.toggle("two", slots.length > 1);
+  const keys = state.beside ? ["model", "beside"] : ["model"];
+  while (panels.length > keys.length) panels.pop().leave();
+  while (panels.length < keys.length) panels.push(new Panel(keys[panels.length]));
+  $("panels").classList.toggle("two", keys.length > 1);
   for (const panel of panels) {
     panel.part.name.textContent = titled(panel.model);
     panel.part.name.classList.toggle("unseen", panels.length === 1);
@@ -624,6 +687,9 @@ function showText() {
   const explainer = explainerFor(model());
   fill($("explainer"), explainers.map((name) => [name, named(served.explainers, name).title]), explainer.name);
   fill($("target"), [["", "predicted"], ...labels.map((label) => [label, label])], classFor(model()));
+  const looked = [model(), named(served.models, state.beside)].filter(Boolean);
+  $("target").disabled = !looked.some((one) => explainerFor(one).by_class);
+  $("target").title = $("target").disabled ? "These scores are the same for every class." : "";
   $("method").textContent = aboutMethod(explainer);
   $("origin").textContent = state.truth && `A test text, in truth ${state.truth}`;
   write($("input"), state.text);
@@ -726,8 +792,11 @@ const listings = {
       model: state.model, show: state.show, label: state.label, predicted: state.predicted, query: state.find,
     }),
     row: exampleRow,
-    summary: ({ total, accuracy, dataset, split }) =>
-      `${counted(total, "text")} of ${dataset} (${split}). The model is right on ${percent(accuracy)} of all.`,
+    summary: ({ total, accuracy, dataset, split }) => {
+      const order = state.show === "uncertain" ? ", least certain first" : "";
+      const found = `${counted(total, "text")} of ${dataset} (${split})${order}.`;
+      return `${found} The model is right on ${percent(accuracy)} of all.`;
+    },
   }),
   words: new Listing("words", {
     question: () => ({ model: state.model, query: state.word, min_count: state.min, sort: state.sort }),
@@ -792,7 +861,8 @@ async function score(file) {
     const answer = await ask(`api/table?${new URLSearchParams(values)}`, { method: "POST", headers, body: file });
     const csv = await answer.blob();
     const column = decodeURIComponent(answer.headers.get("X-Text-Column") ?? "");
-    showScored(asked, file.name, csv, readCsv(await csv.text()), column);
+    const empty = Number(answer.headers.get("X-Empty-Texts"));
+    showScored(asked, file.name, csv, readCsv(await csv.text()), column, empty);
     say("soft", `${file.name} is scored.`);
   } catch (error) {
     say("error", error.message);
@@ -800,7 +870,7 @@ async function score(file) {
 }
 
 /** A short account of a scored table: how many of each class, its first rows, and the file itself. */
-function showScored({ labels, title }, name, csv, [header, ...rows], column) {
+function showScored({ labels, title }, name, csv, [header, ...rows], column, empty) {
   const ours = header.length - labels.length - 1; // our columns stand behind those of the file
   const text = header.indexOf(column);
   const cells = labels.map((label) => [label, `'${label}`]); // labels that look like formulas are quoted
@@ -809,9 +879,10 @@ function showScored({ labels, title }, name, csv, [header, ...rows], column) {
   const first = rows.slice(0, 5).map((row, i) => el("tr", {},
     el("td", { class: "quoted", dir: "auto" }, row[text] ?? ""), el("td", {}, el("b", {}, labels[classes[i]])),
     el("td", { class: "num" }, percent(Number(row[ours + 1 + classes[i]])))));
+  const remark = empty ? `, ${number(empty)} of them empty` : "";
   const download = `${name.replace(/\.\w+$/, "")}-predicted.csv`;
   $("scored").replaceChildren(
-    el("div", { class: "line" }, el("h2", {}, `${counted(rows.length, "text")} scored by ${title}`),
+    el("div", { class: "line" }, el("h2", {}, `${counted(rows.length, "text")} scored by ${title}${remark}`),
       el("a", { class: "primary", href: URL.createObjectURL(csv), download }, "Download CSV")),
     el("p", { class: "soft" }, `Texts are from the column ${column}. Added columns: ${header.slice(ours).join(", ")}.`),
     el("ul", { class: "bars" }, ...labels.map((label, i) => barRow(label, counts[i] / rows.length, number(counts[i])))),
@@ -859,6 +930,8 @@ function showModel() {
 
 /** Draw what the state says, as far as it differs from what is seen. */
 function refresh() {
+  $("copied").textContent = ""; // a link that was copied leads to what was seen before
+  $("link").hidden = true;
   showModel();
   for (const tab of $("tabs").children) {
     const chosen = tab.dataset.tab === state.tab;
@@ -897,7 +970,7 @@ function listen() {
   on("model", "change", (name) => change({
     model: name, hidden: "", label: "", predicted: "", beside: state.beside === name ? "" : state.beside,
   }, true));
-  on("beside", "change", (beside) => change({ beside, hidden2: "" }, true));
+  on("beside", "change", (beside) => change({ beside }, true));
   for (const id of ["show", "label", "predicted"]) on(id, "change", (value) => change({ [id]: value }));
   for (const id of ["find", "word"]) on(id, "input", (value) => change({ [id]: value }));
   on("min", "input", (step) => change({ min: String(COUNTS[step]) }));
@@ -905,10 +978,7 @@ function listen() {
   on("upload", "change", () => $("upload").files.length && score($("upload").files[0]));
   on("again", "click", () => score(table));
   on("copy", "click", copyLink);
-  on("more", "click", () => {
-    $("options").hidden = !$("options").hidden;
-    $("more").setAttribute("aria-expanded", !$("options").hidden);
-  });
+  on("more", "click", () => openOptions($("options").hidden));
   for (const tab of $("tabs").children) tab.addEventListener("click", () => change({ tab: tab.dataset.tab }, true));
   for (const button of document.querySelectorAll("[data-sort]")) {
     button.addEventListener("click", () => change({ sort: button.dataset.sort }));
@@ -916,7 +986,7 @@ function listen() {
   $("tabs").addEventListener("keydown", chooseTab);
   for (const kind of ["dragover", "dragleave", "drop"]) addEventListener(kind, dropped);
   addEventListener("keydown", ({ key }) => key === "Escape" && closeTip());
-  addEventListener("popstate", () => { state = stateOf(location.hash); refresh(); });
+  addEventListener("popstate", () => { state = stateOf(location.hash); openChangedOptions(); refresh(); });
 }
 
 /** A text to begin with: the first test example where there is one at once, so that colours are seen immediately. */
@@ -940,6 +1010,7 @@ async function start() {
   $("version").textContent = `vmask ${served.version}`;
   $("tabs").hidden = false;
   listen();
+  openChangedOptions();
   refresh();
 }
 
