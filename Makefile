@@ -3,9 +3,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Two processes with a thread each: more threads than cores would wait for one another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format lint types bench bench-encoders bench-explain bench-metrics bench-serve readme reproduction clean
+.PHONY: help install demo test test-slow test-all check format lint types bench bench-encoders bench-explain bench-metrics bench-serve readme reproduction clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -22,10 +24,13 @@ demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/repo
 	$(BIN)/vmask demo --out demo
 
 test: $(STAMP) ## Run the tests that need no download and no minutes
-	$(BIN)/python -m pytest -n 2 -m "not slow"
+	$(PYTEST) -m "not slow"
+
+test-slow: $(STAMP) ## Run the tests that download or take minutes
+	$(PYTEST) -m slow
 
 test-all: $(STAMP) ## Run every test, those that download or take minutes too
-	$(BIN)/python -m pytest -n 2
+	$(PYTEST)
 
 check: $(STAMP) format lint types test ## Format, lint, types and tests
 

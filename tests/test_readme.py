@@ -85,16 +85,26 @@ def test_the_python_of_the_readme_runs_as_it_stands(tmp_path):
     ]
 
 
-@pytest.mark.slow
-def test_the_commands_of_the_tour_run_as_they_stand(tmp_path):
-    shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    for command in EVERY:
+def run_all(commands, folder):
+    """Run commands as they stand, one after the other, beside the examples."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    for command in commands:
         done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=600
+            command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         assert done.stdout
-    assert shlex.split(update_readme.TOUR[0])[0] == "vmask"
+    assert shlex.split(commands[0])[0] == "vmask"
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_tour_run_as_they_stand(tmp_path):
+    run_all(update_readme.TOUR + update_readme.MEASURE, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_commands_for_an_encoder_run_and_its_export_needs_no_vmask(tmp_path):
+    run_all(update_readme.ENCODER, tmp_path)
     snippet = next(s for s in SNIPPETS if PLAIN in s)
     code = f"{snippet}\nimport sys\nassert 'vmask' not in sys.modules\nassert classify('filthy')[0]['label'] in '135'"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), check=True, timeout=600)
