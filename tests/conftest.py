@@ -26,6 +26,11 @@ ROOT = Path(__file__).parents[1]
 pytest_plugins = ["masked"]
 
 
+def pytest_collection_modifyitems(items):
+    """The README's commands take longest: begun first, no process has to wait for them at the end."""
+    items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
 @pytest.fixture(autouse=True)
 def no_network(request, monkeypatch):
     """A test that reaches for the network fails, unless it says that it is slow and downloads."""
