@@ -12,6 +12,7 @@ from vmask.cli.evaluate import (
     Data,
     add_measuring,
     check_out,
+    count_of,
     keeper,
     load_data,
     load_models,
@@ -66,9 +67,7 @@ def run(args: argparse.Namespace) -> int:
     print_rich("")
     for line in comparison_words(found):
         print_rich(line)
-    count, explained = len(found.a.ids), len(found.a.sample)
-    some = f", {explained:,} of them explained" if found.a.facts["explainers"] and explained < count else ""
-    print_rich(f"A is {args.a}, B is {args.b}; n {count:,}{some}.")
+    print_rich(f"A is {args.a}, B is {args.b}; {count_of(found.a)}.")
     print_rich(fill(found.how(), min(line_width(), 110)))
     for path in filter(None, (args.out, args.html)):
         say_result(f"saved to {path}")

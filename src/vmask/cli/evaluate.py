@@ -106,6 +106,13 @@ def as_json(found: Evaluation, name: str) -> dict[str, Any]:
     return {**totals, "n": len(found.ids), "explained": len(found.sample), "data": name, **short}
 
 
+def count_of(found: Evaluation) -> str:
+    """How many texts were measured, and how many of them explained where that is fewer."""
+    some = found.facts["explainers"] and len(found.sample) < len(found.ids)
+    explained = f", {len(found.sample):,} of them explained" if some else ""
+    return f"n {len(found.ids):,}{explained}"
+
+
 def show(found: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line about predictions, then tables."""
     from vmask.cli.talk import line_width, print_rich, say_result
@@ -113,9 +120,7 @@ def show(found: Evaluation, name: str, all_parts: bool) -> None:
 
     totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
     many = f", mean of {len(found.found)} models" if len(found.found) > 1 else ""
-    some = found.facts["explainers"] and len(found.sample) < len(found.ids)
-    explained = f", {len(found.sample):,} of them explained" if some else ""
-    say_result(f"{'  '.join(totals)}  n {len(found.ids):,}{explained}{many}  ({name})".strip())
+    say_result(f"{'  '.join(totals)}  {count_of(found)}{many}  ({name})".strip())
     if totals and (confusion := confusion_table(found)) is not None:
         print_rich(confusion)
     for table in score_tables(found, all_parts, line_width()):

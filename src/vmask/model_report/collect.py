@@ -149,7 +149,7 @@ def _known(dataset: Dataset, found: Predicted) -> str:
     )
     return (
         f"{old:,} of {len(new):,} {found.measured.split} texts stand among the training texts too, which flatters the "
-        f"model: new texts it will get right less often.{rest}"
+        f"model: new texts it may get right less often.{rest}"
     )
 
 
