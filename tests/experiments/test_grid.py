@@ -426,18 +426,18 @@ def test_a_search_that_is_damaged_in_the_middle_is_a_failure_of_what_reads_it(gr
 # How long -------------------------------------------------------------------------------------------------
 
 
-def test_an_estimate_goes_by_like_pieces(grid, copy):
-    names = [("base--s0", 10.0), ("base--s1", 20.0), ("vmask--s0", 40.0), ("vmask--s1", 40.0)]
-    for name, seconds in names:
-        path = copy / "results" / "cells" / f"reviews--cnn--{name}.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), "seconds": seconds}))
-    made = grid(grid=[{**BLOCK, "masks": ["base", "vmask", "l2"], "seeds": "0-2"}], stages=None)
-    trainings = {task.title: task for task in made.tasks if task.kind == "train"}
-    estimate = {title: made.seconds_left([task], 1) for title, task in trainings.items()}
-    assert estimate["reviews--cnn--base--s2 train"] == (15.0, 0)
-    assert estimate["reviews--cnn--vmask--s2 train"] == (40.0, 0)
-    assert estimate["reviews--cnn--l2--s2 train"] == (27.5, 0), "by the other methods"
-    assert made.seconds_left(trainings.values(), 2) == (3 * (15 + 40 + 27.5) / 2, 0)
+def test_an_estimate_is_shared_by_jobs_and_knows_the_data(grid, copy):
+    for path in (copy / "results" / "cells").glob("reviews--cnn--base--s?.json"):
+        path.write_text(json.dumps({**json.loads(path.read_text()), "seconds": 30.0}))
+    texts, labels = toy_texts(60)
+    write_csv(copy / "more.csv", [f"{text} {text}" for text in texts], labels)
+    block = {**BLOCK, "datasets": ["reviews.csv", "more.csv"], "masks": ["base"], "seeds": 2}
+    made = grid(grid=[block], stages=None, search=None)
+    same, more = made.tasks
+    assert made.seconds_left([same], 2) == (15.0, 0)
+    seconds, unknown = made.seconds_left([more], 1)
+    assert unknown == 0
+    assert seconds == pytest.approx(60.0, rel=0.3), "as many texts, twice as long"
 
 
 def test_an_estimate_without_like_pieces_says_so(grid):

@@ -94,6 +94,15 @@ def test_variants_are_cells_with_options_of_their_own(read):
     assert [dict(cell.combination.options) for cell in cells] == [{"epochs": 3, "model__filters": 5}, {"epochs": 9}]
 
 
+def test_options_of_a_block_stand_between_those_of_its_models_and_of_its_variants(read):
+    block = {**BLOCK, "masks": ["base"], "options": {"epochs": 6, "batch_size": 20}}
+    cells = read(grid=[{**block, "variants": {"": {}, "long": {"epochs": 9}}}, {**BLOCK, "datasets": ["subj"]}]).cells
+    options = {cell.key: dict(cell.combination.options) for cell in cells}
+    assert options["trec--cnn--base--s0"] == {"epochs": 6, "batch_size": 20}
+    assert options["trec--cnn--base--long--s0"] == {"epochs": 9, "batch_size": 20}
+    assert options["subj--cnn--vmask--s0"] == {"epochs": 3}, "the other block has none"
+
+
 def test_a_file_beside_the_experiment_is_found(read, tmp_path):
     (tmp_path / "mine.csv").write_text("text,label\n")
     cells = read(grid=[{**BLOCK, "datasets": ["mine.csv", "trec"], "masks": ["base"]}]).cells
@@ -198,6 +207,8 @@ def test_a_search_is_read_strictly(refused, search, said):
         ({"grid": [{**BLOCK, "models": ["lstm"]}]}, "the grid has model 'lstm', which `models` does not list"),
         ({"grid": [{**BLOCK, "variants": {"a/b": {}}}]}, "variant 'a/b' cannot be part of a file's name"),
         ({"grid": [{**BLOCK, "variants": ["a"]}]}, "variants is ['a']"),
+        ({"grid": [{**BLOCK, "options": ["epochs"]}]}, "a block of `grid` has options: ['epochs']"),
+        ({"grid": [{**BLOCK, "options": {"epocs": 6}}]}, "Did you mean 'epochs'"),
         ({"stages": STAGE}, "It must be a list"),
     ],
 )

@@ -58,6 +58,7 @@ class Made:
             about |= {"parameters": {"all": 2_000_000, "trained": 150_000}}
             about |= {"test": {"labels": ["neg", "pos"], "predicted": [0, 1, 1, 1]}}
             about |= {"vectors": {"files": {}, "coverage": None, "of": vectors}}
+            about |= {"options": {"train": {"epochs": more.pop("epochs", 20)}}}
             self.record(dataset, model, mask, seed, "train", **{**about, **more})
 
     def measured(self, dataset, model, mask, stage, scores, values=(), **more):
@@ -469,11 +470,19 @@ def test_signature_tells_data_vectors_seeds_code_and_machine(made):
     tables = made.tables()
     assert tables["accuracy"].signature == (
         "data TREC trec0123 5,000/452/500, Subj subj0123 8,000/1,000/1,000; vectors gnews300.npy + glove100.npy + "
-        "distil:minilm; 2 to 3 seeds a cell (0-2); vmask 0.1.0 (abc1234567); threads 1; Linux, 2 cores"
+        "distil:minilm; at most 20 epochs; 2 to 3 seeds a cell (0-2); vmask 0.1.0 (abc1234567); threads 1; "
+        "Linux, 2 cores"
     )
     for part in ("hidden by remove", "K 5", "LIME of 1,000 samples", "SampleShapley of 25 permutations", "n 300 texts"):
         assert part in tables["aopc"].signature
     assert tables["post_hoc_accuracy"].signature == "Nothing of this was run."
+
+
+def test_signature_says_where_training_was_shorter(made):
+    cells = [("trec", "cnn", 20), ("subj", "cnn", 20), ("agnews", "cnn", 6), ("trec", "minilm", 5)]
+    for dataset, model, epochs in cells:
+        made.trained(dataset, model, "base", [0.9], epochs=epochs)
+    assert "; at most 20 epochs (AG News 6, MiniLM 5); " in made.tables()["accuracy"].signature
 
 
 # All of them ------------------------------------------------------------------------------------------------

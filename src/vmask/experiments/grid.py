@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from functools import lru_cache
+from typing import Literal
 
 from vmask.experiments.cell import Cell, Combination, identity, short_name
+from vmask.experiments.estimate import Size, seconds_left, size_of_dataset, size_of_record
 from vmask.experiments.facts import code_digest
 from vmask.experiments.pool import Pool
 from vmask.experiments.spec import Experiment, Where
 from vmask.experiments.starts import start_of
-from vmask.experiments.store import CELLS, SEARCH, TRAIN, State, Store
+from vmask.experiments.store import State, Store
 from vmask.experiments.work import Places, Task, write_failure
 
 Outcome = Literal["done", "failed", "skipped", "there"]
@@ -119,15 +120,12 @@ class Grid:
 
     def seconds_left(self, tasks: Iterable[Task], jobs: int) -> tuple[float, int]:
         """Estimated seconds for some tasks, by what like ones took, and how many tasks have nothing to go by."""
-        took = _seconds_taken(self.store)
-        total, unknown = 0.0, 0
-        for task in tasks:
-            of = task.combination
-            dataset, model = short_name(of.dataset), short_name(of.model)
-            guesses = ((task.kind, dataset, model, of.mask), (task.kind, dataset, model), (task.kind, model))
-            known = next((took[guess] for guess in guesses if guess in took), None)
-            total, unknown = total + statistics.mean(known or [0.0]), unknown + (known is None)
-        return total / max(jobs, 1), unknown
+        seconds, unknown = seconds_left(tasks, self.store, lru_cache(maxsize=None)(self._size))
+        return seconds / max(jobs, 1), unknown
+
+    def _size(self, dataset: str) -> Size | None:
+        known = self.store.read(self.store.data(short_name(dataset)))
+        return size_of_dataset(dataset, self.places.data_dir) if known is None else size_of_record(known)
 
 
 def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
@@ -172,27 +170,3 @@ def needs_of(task: Task, experiment: Experiment) -> list[Task]:
         start = start_of(experiment, task.of)
         return [*([Task(task.of.combination)] if searched else []), *([] if start is None else [Task(start)])]
     return [Task(task.of), *([] if task.ranker is None else [Task(task.ranker)])]
-
-
-def _seconds_taken(store: Store) -> dict[tuple[str, ...], list[float]]:
-    """The seconds of finished pieces of work, by kind, dataset, model and mask, and by less than that.
-
-    Trials of a search tell how long a training takes, where none is done yet.
-    """
-    took: dict[tuple[str, ...], list[float]] = {}
-    trials: dict[tuple[str, ...], list[float]] = {}
-    for record in store.records(CELLS):
-        if record.get("status") == "done":
-            _note(took, record["seconds"], record["stage"], record["cell"])
-    for record in store.records(SEARCH):
-        if record.get("status") == "done":
-            seconds = [trial["seconds"] for trial in record["trials"]]
-            _note(took, sum(seconds), SEARCH, record["combination"])
-            _note(trials, statistics.mean(seconds), TRAIN, record["combination"])
-    return {**trials, **took}
-
-
-def _note(took: dict[tuple[str, ...], list[float]], seconds: float, kind: str, of: Mapping[str, Any]) -> None:
-    dataset, model, mask = of["dataset"], of["model"], of["mask"]
-    for key in ((kind, dataset, model, mask), (kind, dataset, model), (kind, model)):
-        took.setdefault(key, []).append(seconds)

@@ -220,7 +220,7 @@ def check_where(where: Where, cells: Collection[Cell], of: str) -> None:
 
 
 _TOP = ("name", "title", "out", "models", "grid", "stages", "search")
-_BLOCK = ("datasets", "models", "masks", "seeds", "variants")
+_BLOCK = ("datasets", "models", "masks", "seeds", "options", "variants")
 _NAME = re.compile(r"\w[\w.+-]*")
 """What names of files are made of."""
 
@@ -255,6 +255,9 @@ def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell
     for model in _listed(block, "models", "a block of `grid`"):
         if model not in models:
             raise ConfigError(f"the grid has model {model!r}, which `models` does not list. Add it there.")
+    shared = block.get("options") or {}
+    if not isinstance(shared, dict):
+        raise ConfigError(f"a block of `grid` has options: {shared!r}. Write names with values, such as {{epochs: 6}}.")
     variants = _mapping(block.get("variants") or {"": {}}, "variants", dict)
     for variant in variants:
         if variant and not _NAME.fullmatch(variant):
@@ -264,7 +267,7 @@ def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell
         for model in block["models"]:
             for mask in masks:
                 for variant, options in variants.items():
-                    of = Combination(found, model, mask, variant, {**models[model], **options})
+                    of = Combination(found, model, mask, variant, {**models[model], **shared, **options})
                     for seed in parse_seeds(block.get("seeds", 0)):
                         yield Cell(of, seed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ def signature(context: Context, cells: Sequence[Cell], stage: str = "train") -> 
     parts = [
         data(context, in_order(names)),
         _vectors(trained),
+        _epochs(trained),
         *_measured(records),
         _seeds([list(context.results.stage(*cell, stage)) for cell in cells]),
         made(records),
@@ -59,6 +61,19 @@ def _vectors(records: Iterable[Mapping[str, Any]]) -> str:
         if names:
             used.append(" + ".join(names))
     return f"vectors {_among(used)}" if used else ""
+
+
+def _epochs(records: Sequence[Mapping[str, Any]]) -> str:
+    """How long was trained at most, with the models and datasets for which it is another number."""
+    asked = [(record["options"]["train"]["epochs"], record["cell"]) for record in records]
+    usual = Counter(epochs for epochs, _ in asked).most_common(1)[0][0]
+    others: dict[str, int] = {}
+    for epochs, cell in asked:
+        if epochs != usual:
+            always = all(one == epochs for one, other in asked if other["model"] == cell["model"])
+            others[titled(cell["model"] if always else cell["dataset"])] = epochs
+    told = ", ".join(f"{name} {epochs}" for name, epochs in others.items())
+    return f"at most {usual} epochs{f' ({told})' if told else ''}"
 
 
 def _measured(records: Sequence[Mapping[str, Any]]) -> Iterable[str]:
