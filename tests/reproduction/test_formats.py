@@ -109,6 +109,12 @@ def test_latex_is_booktabs_with_bold_and_groups():
     assert shown.count("CNN") == 1  # once for its group
 
 
+def test_a_latex_table_that_is_too_wide_is_shrunk_to_the_page():
+    shown = latex(table(GOOD))
+    assert r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{\begin{tabular}" in shown
+    assert shown.count("{") - shown.count(r"\{") == shown.count("}") - shown.count(r"\}")
+
+
 def test_latex_escapes():
     shown = latex(table(Entry(text=NASTY)))
     assert r"a\textless{}b\textgreater{} \& c|d \_e\_ *f* 5\% \$g\$ \#h \{i\} \textasciitilde{}j" in shown

@@ -23,6 +23,8 @@ MEANINGS = {"ok": "in it", "close": "our interval meets it", "above": "above it"
 COUNT_MEANINGS = {"ok": "the same after rounding", "close": "within 5%", "above": "more", "below": "fewer"}
 LONG_TEXT = 15
 """Characters of an entry from which on its column is one of words: at the left, and with more than one line."""
+FITTED = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}"
+"""LaTeX that shrinks what is wider than the page, and nothing else."""
 LONG_TABLE = 45
 """Rows from which on a LaTeX table goes on over pages."""
 FIELDS = (
@@ -69,7 +71,10 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""The table for a document with `\usepackage{booktabs}`, and `longtable` where it has many rows."""
+    r"""The table for a document with `\usepackage{booktabs,graphicx,longtable}`.
+
+    It is made smaller where it is wider than the page; one of many rows goes on over pages, in small print.
+    """
     heads = " & ".join(_latex(one) for one in (*table.heads, *table.columns))
     count = len(table.heads) + len(table.columns)
     under = " ".join(map(_latex, (legend(table), *_below(table))))
@@ -83,12 +88,12 @@ def latex(table: Table) -> str:
     columns = "l" * len(table.heads) + "".join(_latex_column(table, i) for i in range(len(table.columns)))
     if len(table.rows) >= LONG_TABLE:
         return (
-            f"{{\\scriptsize\\setlength{{\\tabcolsep}}{{3pt}}\n\\begin{{longtable}}{{{columns}}}\n"
+            f"{{\\tiny\\setlength{{\\tabcolsep}}{{2pt}}\n\\begin{{longtable}}{{{columns}}}\n"
             f"{caption} \\\\\n{top}\n\\endhead\n{body}\n\\bottomrule\n\\end{{longtable}}\n\\noindent {under}\\par}}\n"
         )
     return (
         f"\\begin{{table*}}[tbp]\n\\centering\\scriptsize\\setlength{{\\tabcolsep}}{{3pt}}\n{caption}\n"
-        f"\\begin{{tabular}}{{{columns}}}\n{top}\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+        f"{FITTED}{{\\begin{{tabular}}{{{columns}}}\n{top}\n{body}\n\\bottomrule\n\\end{{tabular}}}}\n"
         f"\\par\\smallskip\\raggedright {under}\n\\end{{table*}}\n"
     )
 
