@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from toy import toy_texts, write_csv
+from vmask.data.datasets import load_dataset
 from vmask.experiments.cell import Cell, Combination
 from vmask.experiments.estimate import Size, seconds_left, size_of_dataset, size_of_record
 from vmask.experiments.spec import Stage
@@ -90,7 +91,6 @@ def test_the_size_of_a_dataset_is_read_or_counted(tmp_path):
     assert size_of_record({**described, "max_words": None}).length == 268.4
     texts, labels = toy_texts(60)
     write_csv(tmp_path / "reviews.csv", texts, labels)
-    size = size_of_dataset(str(tmp_path / "reviews.csv"), None)
+    size = size_of_dataset(load_dataset(tmp_path / "reviews.csv"))
     assert sum(size.rows.values()) == 60
     assert min(len(text.split()) for text in texts) <= size.length <= max(len(text.split()) for text in texts)
-    assert size_of_dataset(str(tmp_path / "none.csv"), None) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -421,6 +422,27 @@ def test_a_search_that_is_damaged_in_the_middle_is_a_failure_of_what_reads_it(gr
     path = copy / "results" / "search" / "reviews--cnn--base.json"
     path.write_text("{")
     assert "is damaged" in worker.do(Task(made.experiment.cells[0]))
+
+
+def test_results_of_other_data_are_work_again(grid, copy):
+    made = grid()
+    assert {made.state(task) for task in made.tasks} == {"done"}
+    texts, labels = toy_texts(60)
+    rows = read(copy, "data/reviews")["rows"]
+    write_csv(copy / "reviews.csv", [f"{text} indeed" for text in texts], labels)
+    made = Grid(read_experiment(copy / "tiny.yaml"), made.places)
+    assert Counter(made.state(task) for task in made.tasks) == {"changed": PIECES}, "searches, trainings and stages"
+    outcomes = run(made)
+    assert kinds(outcomes, "done") == sorted(task.title for task in made.tasks)
+    assert read(copy, "data/reviews")["rows"] == rows
+    again = Grid(made.experiment, made.places)
+    assert {again.state(task) for task in again.tasks} == {"done"}
+
+
+def test_data_that_are_not_at_hand_change_nothing(grid, copy):
+    made = grid()
+    (copy / "reviews.csv").unlink()
+    assert {made.state(task) for task in made.tasks} == {"done"}
 
 
 # How long -------------------------------------------------------------------------------------------------

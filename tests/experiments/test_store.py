@@ -39,6 +39,23 @@ def test_how_a_piece_of_work_stands(store, record, state):
     assert store.state(path, "abc", "new") == state
 
 
+@pytest.mark.parametrize(
+    ("record", "state"),
+    [
+        ({"dataset": {"fingerprint": "same"}}, "done"),
+        ({"dataset": {"fingerprint": "other"}}, "changed"),
+        ({"measured": {"fingerprint": "other"}}, "changed"),
+        ({"facts": {**DONE["facts"], "data": "other"}}, "changed"),
+        ({}, "done"),  # one that does not say
+    ],
+)
+def test_a_result_of_other_data_is_work(store, record, state):
+    path = store.cell("x")
+    store.write(path, {**DONE, **record})
+    assert store.state(path, "abc", "new", "same") == state
+    assert store.state(path, "abc", "new") == "done", "where the data are not at hand"
+
+
 def test_files_have_the_names_of_their_cells(store, tmp_path):
     assert store.cell("trec--cnn--base--s0") == tmp_path / "cells" / "trec--cnn--base--s0.json"
     assert store.cell("trec--cnn--base--s0", "local") == tmp_path / "cells" / "trec--cnn--base--s0.local.json"

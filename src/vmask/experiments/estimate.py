@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from vmask.data.datasets import Dataset, load_dataset
-from vmask.errors import VmaskError
+from vmask.data.datasets import Dataset
 from vmask.experiments.cell import short_name
 from vmask.experiments.store import CELLS, SEARCH, TRAIN, Store
 from vmask.experiments.work import Task
@@ -90,22 +87,12 @@ def size_of_record(record: Mapping[str, Any]) -> Size:
     return Size(record["rows"], min(length, record.get("max_words") or length))
 
 
-def size_of_dataset(name: str, data_dir: str | None) -> Size | None:
-    """The size of a dataset that no result is about yet; None where it is not at hand: nothing is fetched for it."""
-    folders = (data_dir, os.environ.get("VMASK_DATA"))
-    if not any(path.exists() for path in (Path(name), *(Path(one).expanduser() / name for one in folders if one))):
-        return None
-    try:
-        dataset = load_dataset(name, data_dir=data_dir)
-    except VmaskError:
-        return None
-    return Size({split: len(part) for split, part in dataset.splits.items()}, _length(dataset))
-
-
-def _length(dataset: Dataset) -> float:
+def size_of_dataset(dataset: Dataset) -> Size:
+    """The size of a dataset that no result is about yet."""
     cut = dataset.defaults.get("max_words")
     texts = dataset.splits["train"].texts
-    return sum(min(count, cut or count) for count in (len(text.split()) for text in texts)) / max(len(texts), 1)
+    words = sum(min(count, cut or count) for count in (len(text.split()) for text in texts))
+    return Size({split: len(part) for split, part in dataset.splits.items()}, words / max(len(texts), 1))
 
 
 def _took(store: Store) -> dict[Guess, list[Took]]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
+from vmask.data.datasets import load_dataset
+from vmask.errors import VmaskError
 from vmask.experiments.cell import Cell, Combination, identity, short_name
 from vmask.experiments.estimate import Size, seconds_left, size_of_dataset, size_of_record
 from vmask.experiments.facts import code_digest
@@ -40,6 +44,19 @@ class Wanted:
         )
 
 
+@dataclass(frozen=True)
+class Local:
+    """A dataset as it is on this machine.
+
+    Attributes:
+        fingerprint: of its texts and labels.
+        size: how large it is.
+    """
+
+    fingerprint: str
+    size: Size
+
+
 @dataclass
 class Grid:
     """An experiment and its results.
@@ -59,6 +76,7 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.store: Store = self.places.store
+        self._local = lru_cache(maxsize=None)(self._read_local)
         self.tasks = list(dict.fromkeys(tasks_of(self.experiment, self.where)))  # two blocks may share a search
 
     def state(self, task: Task) -> State:
@@ -66,7 +84,9 @@ class Grid:
         asked = task.asked(self.store, self.experiment.search)
         if asked is None:
             return "missing"
-        return self.store.state(task.path(self.store), identity(asked), code_digest())
+        local = self._local(task.combination.dataset)
+        data = None if local is None else local.fingerprint
+        return self.store.state(task.path(self.store), identity(asked), code_digest(), data)
 
     def run(self, jobs: int, told: Callable[[Task, Outcome, str], None]) -> Counter[str]:
         """Do what is to do.
@@ -125,7 +145,22 @@ class Grid:
 
     def _size(self, dataset: str) -> Size | None:
         known = self.store.read(self.store.data(short_name(dataset)))
-        return size_of_dataset(dataset, self.places.data_dir) if known is None else size_of_record(known)
+        if known is not None:
+            return size_of_record(known)
+        local = self._local(dataset)
+        return None if local is None else local.size
+
+    def _read_local(self, dataset: str) -> Local | None:
+        """What lies on this machine under the name of a dataset; nothing is fetched to know it."""
+        folders = (self.places.data_dir, os.environ.get("VMASK_DATA"))
+        paths = (Path(dataset), *(Path(one).expanduser() / dataset for one in folders if one))
+        if not any(path.exists() for path in paths):
+            return None
+        try:
+            found = load_dataset(dataset, data_dir=self.places.data_dir)
+        except VmaskError:  # those who need it will say so
+            return None
+        return Local(found.fingerprint, size_of_dataset(found))
 
 
 def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:

@@ -17,7 +17,7 @@ TRAIN = "train"
 """The stage that comes first, whose file has the cell's bare name."""
 
 State = Literal["done", "older", "failed", "missing", "changed"]
-"""`older`: done, by other code. `changed`: there, but other options are asked for now."""
+"""`older`: done, by other code. `changed`: there, but of other options or data than are asked for now."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,15 @@ class Store:
         parts = ",\n".join(f"{json.dumps(key)}: {_compact(value)}" for key, value in record.items())
         write_text(path, f"{{\n{parts}\n}}\n")
 
-    def state(self, path: Path, identity: str, code: str) -> State:
-        """How it stands with what is asked for now, by the code that there is now."""
+    def state(self, path: Path, identity: str, code: str, data: str | None = None) -> State:
+        """How it stands with what is asked for now, by the code that there is now.
+
+        Args:
+            path: the file.
+            identity: of what is asked for.
+            code: digest of the code.
+            data: fingerprint of the dataset as it is now, None where that is not known.
+        """
         record = self.read(path)
         if record is None:
             return "missing"
@@ -71,6 +78,8 @@ class Store:
             return "missing"
         if record.get("status") != "done":
             return "failed"
+        if data is not None and _data_of(record) not in (None, data):
+            return "changed"
         return "done" if record.get("facts", {}).get("code") == code else "older"
 
     def records(self, folder: str = CELLS) -> Iterator[dict[str, Any]]:
@@ -79,6 +88,12 @@ class Store:
             record = self.read(path)
             if record is not None:
                 yield record
+
+
+def _data_of(record: Mapping[str, Any]) -> str | None:
+    """The fingerprint of the dataset that a training, a stage or a search is of; None where it does not say."""
+    found = (record.get("dataset", {}).get("fingerprint"), record.get("measured", {}).get("fingerprint"))
+    return next(filter(None, (*found, record.get("facts", {}).get("data"))), None)
 
 
 def _compact(value: Any) -> str:

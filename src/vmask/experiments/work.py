@@ -179,7 +179,8 @@ class Worker:
                 "seconds": round(time.perf_counter() - started, 1),
             }
 
-        run_search(self.store, self.experiment.search, of, trial, self._facts())
+        facts = {**self._facts(), "data": self.dataset(of.dataset).fingerprint}
+        run_search(self.store, self.experiment.search, of, trial, facts)
 
     def _model(self, cell: Cell, asked: Mapping[str, Any]) -> Model:
         """The model of a cell by the code that there is now, trained where it is missing."""
