@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vmask.reproduction.check import checked, counts, reached, summary
+from vmask.reproduction.check import checked, reached, summary
 from vmask.reproduction.table import Entry, Row, Table
 from vmask.statistics import Estimate, seeds_interval
 
@@ -20,8 +20,8 @@ def entry(mean, published, verdict="ok", seeds=5, half=1.0):
 def test_every_entry_with_a_verdict_is_counted_and_no_other():
     made = table(entry(90, 90), entry(80, 90, "off"), Entry(published=90.0, verdict="not run"), Entry(text="words"))
     assert [one.entry.verdict for one in checked([made])] == ["ok", "off", "not run"]
-    assert counts([made]) == {"accuracy": {"ok": 1, "off": 1, "not run": 1}}
-    assert summary([made, table(entry(1, 1), name="aopc")]) == [
+    found = summary([made, table(Entry(text="words"), name="words"), table(entry(1, 1), name="aopc")])
+    assert [one.words() for one in found] == [
         "accuracy: 3 numbers, 1 ok, 0 close, 1 off, 1 not run",
         "aopc: 1 numbers, 1 ok, 0 close, 0 off, 0 not run",
         "all tables: 4 numbers, 2 ok, 0 close, 1 off, 1 not run",
@@ -30,7 +30,9 @@ def test_every_entry_with_a_verdict_is_counted_and_no_other():
 
 def test_what_is_off_is_higher_or_lower():
     made = table(entry(80, 90, "off"), entry(95, 90, "off"), entry(96, 90, "off"), entry(91, 90))
-    assert summary([made])[0] == "accuracy: 4 numbers, 1 ok, 0 close, 3 off (2 of them higher), 0 not run"
+    found = summary([made])[0]
+    assert found.words() == "accuracy: 4 numbers, 1 ok, 0 close, 3 off (2 of them higher), 0 not run"
+    assert [found.of(one) for one in ("ok", "close", "off")] == ["1", "0", "3 (2 higher)"]
 
 
 def test_reached_counts_cells_with_enough_seeds():

@@ -63,7 +63,7 @@ def test_without_results_every_claim_is_not_run():
 def test_more_accurate_than_base(vmask, said):
     found = verdict(results(accuracies(base=(0.9,) * 4, vmask=vmask)), "accuracy")
     assert found.verdict == said
-    assert "of 4 cells" in found.evidence
+    assert "of 4 cells" in " ".join(found.evidence)
 
 
 def test_a_cell_that_contradicts_denies_the_claim_where_none_supports_it():
@@ -86,8 +86,8 @@ def test_earlier_papers_span_their_results_and_the_band_of_a_run():
     both = {("trec", "cnn", "base"): 0.96, ("trec", "lstm", "base"): 0.5}
     found = verdict(results(both), "earlier")
     assert found.verdict == "holds in part"
-    assert "above the span of earlier results: CNN TREC 96.0 (89.3 to 92.8)" in found.evidence
-    assert "below the span of earlier results: LSTM TREC 50.0 (86.8 to 86.8)" in found.evidence
+    assert "Above the span of earlier results: CNN TREC 96.0 (89.3 to 92.8)" in found.evidence
+    assert "Below the span of earlier results: LSTM TREC 50.0 (86.8 to 86.8)" in found.evidence
 
 
 def test_aopc_leaves_trec_out_and_judges_both_explainers():
@@ -162,8 +162,8 @@ def test_top_words_are_held_against_a_random_mask():
     }
     found = verdict(results(importance=importance, telling=["fine", "dull"]), "top_words")
     assert found.verdict == "holds"
-    assert "VMASK: CNN SST-2 100.0" in found.evidence
-    assert "random mask: CNN SST-2 50.0" in found.evidence
+    assert "Percent, VMASK: CNN SST-2 100.0" in found.evidence
+    assert "Percent, random mask: CNN SST-2 50.0" in found.evidence
     assert verdict(results(importance=importance), "top_words").verdict == "not run"
 
 
@@ -176,7 +176,7 @@ def test_local_and_global_agree_where_limes_words_are_among_the_masks_more_often
 
     agreed = made(["Fine", "the", "dull", "of"])
     assert agreed.verdict == "holds"
-    assert agreed.evidence == "Percent: CNN SST-2 50.0. By chance: CNN SST-2 4.0."  # 2 of half of 100 words
+    assert agreed.evidence == ("Percent: CNN SST-2 50.0", "By chance: CNN SST-2 4.0")  # 2 of half of 100 words
     assert made(["the", "of"]).verdict == "does not hold"
 
 

@@ -96,7 +96,8 @@ def _show_check(document: Document, as_json: bool) -> None:
         print_rich("")
     for claim in document.claims:
         say_result(f"{claim.verdict.upper()}: {claim.sentence}")
-        say_result(f"  {claim.evidence}")
+        for line in claim.evidence:
+            say_result(f"  {line}")
     say_result("")
     for line in document.checked():
         say_result(line)

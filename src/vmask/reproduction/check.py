@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from vmask.reproduction.bands import reaches
@@ -13,6 +13,9 @@ LEGEND = (
     "Ok: our mean lies in the published number's 95% band; close: our interval and the band overlap; off: neither. "
     "An accuracy reaches the band where it lies in it or above."
 )
+
+
+VERDICTS = ("ok", "close", "off", "not run")
 
 
 @dataclass(frozen=True)
@@ -41,32 +44,55 @@ def checked(tables: Sequence[Table]) -> Iterator[Checked]:
                     yield Checked(table.name, row.heads, column, entry)
 
 
-def counts(tables: Sequence[Table]) -> dict[str, Counter[str]]:
-    """How many entries of each table are ok, close, off or not run."""
-    found: dict[str, Counter[str]] = {}
-    for one in checked(tables):
-        found.setdefault(one.table, Counter())[one.entry.verdict] += 1
-    return found
+@dataclass(frozen=True)
+class Count:
+    """How many published numbers of a table hold.
+
+    Attributes:
+        name: of the table, for machines.
+        title: of the table.
+        verdicts: how many have which verdict.
+        higher: how many of those that are off are higher than in the paper.
+    """
+
+    name: str
+    title: str
+    verdicts: Mapping[str, int]
+    higher: int
+
+    @property
+    def numbers(self) -> int:
+        """All of them."""
+        return sum(self.verdicts.values())
+
+    def of(self, verdict: str) -> str:
+        """How many have a verdict; of what is off also how many are higher."""
+        count = self.verdicts.get(verdict, 0)
+        return f"{count} ({self.higher} higher)" if verdict == "off" and self.higher else str(count)
+
+    def words(self) -> str:
+        """As a line."""
+        higher = f" ({self.higher} of them higher)" if self.higher else ""
+        said = [f"{self.verdicts.get(one, 0)} {one}{higher if one == 'off' else ''}" for one in VERDICTS]
+        return f"{self.name}: {self.numbers} numbers, {', '.join(said)}"
 
 
-def summary(tables: Sequence[Table]) -> list[str]:
-    """A line for each table, and one for all; of what is off it says how much of it is higher than in the paper."""
-    found, all_of = counts(tables), list(checked(tables))
-    lines = [
-        f"{name}: {_counted(count, [one for one in all_of if one.table == name])}" for name, count in found.items()
+def summary(tables: Sequence[Table]) -> list[Count]:
+    """A count for each table that has published numbers, and one for all."""
+    found = [(table.name, table.title, list(checked([table]))) for table in tables]
+    found.append(("all tables", "all tables", [one for _, _, ones in found for one in ones]))
+    return [
+        Count(name, title, Counter(one.entry.verdict for one in ones), sum(_higher(one.entry) for one in ones))
+        for name, title, ones in found
+        if ones
     ]
-    return [*lines, f"all tables: {_counted(sum(found.values(), Counter[str]()), all_of)}"]
-
-
-def _counted(count: Counter[str], entries: Sequence[Checked]) -> str:
-    higher = sum(one.entry.verdict == "off" and _higher(one.entry) for one in entries)
-    off = f"{count['off']} off" + (f" ({higher} of them higher)" if higher else "")
-    ran = f"{count['ok']} ok, {count['close']} close, {off}"
-    return f"{len(entries)} numbers, {ran}, {count['not run']} not run"
 
 
 def _higher(entry: Entry) -> bool:
-    return entry.ours is not None and entry.published is not None and entry.ours.value > entry.published
+    """Whether a number is off because it is higher than the published one."""
+    if entry.verdict != "off" or entry.ours is None or entry.published is None:
+        return False
+    return entry.ours.value > entry.published
 
 
 @dataclass(frozen=True)

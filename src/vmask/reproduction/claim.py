@@ -33,13 +33,13 @@ class Claim:
         name: short, for machines.
         sentence: what the paper says, in our words.
         verdict: what our results say.
-        evidence: the numbers behind the verdict.
+        evidence: the numbers behind the verdict, in lines; none where nothing was run.
     """
 
     name: str
     sentence: str
     verdict: ClaimVerdict
-    evidence: str
+    evidence: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class Sides:
         mean = seeds_interval(list(self.differences.values()))
         ends = "" if len(self.differences) < 2 else f" ({scale * mean.low:+.2f} to {scale * mean.high:+.2f})"
         return (
-            f"higher in {self.higher} of {len(self.differences)} cells; tests over seeds support it in "
-            f"{len(self.supported)} and contradict it in {len(self.contradicted)} of {self.tested}; mean difference "
-            f"{scale * mean.value:+.2f}{ends} {unit}"
+            f"{scale * mean.value:+.2f} {unit}{ends} on average; higher in {self.higher} of {len(self.differences)} "
+            f"cells; by a test over seeds clearly so in {len(self.supported)}, clearly lower in "
+            f"{len(self.contradicted)} of {self.tested}"
         )
 
 

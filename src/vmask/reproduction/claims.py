@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from vmask.experiments.published import Published
 from vmask.reproduction.bands import share_band
@@ -34,7 +34,7 @@ def _accuracy(results: Results, mask: str) -> Callable[[Cell], Values]:
 def _more_accurate(results: Results) -> Claim:
     found = sides(cells_of(), _accuracy(results, "base"), _accuracy(results, "vmask"))
     control = sides(cells_of(), _accuracy(results, "base"), _accuracy(results, "word_dropout"))
-    evidence = f"VMASK minus base: {found.words()}. Control, word dropout minus base: {control.words()}."
+    evidence = (f"VMASK minus base: {found.words()}", f"Control, word dropout minus base: {control.words()}")
     return Claim("accuracy", "Models trained with VMASK are more accurate than base models.", found.verdict(), evidence)
 
 
@@ -45,13 +45,13 @@ def _no_constant_gain(results: Results) -> Claim:
     run = {name: one for name, one in found.items() if one.differences}
     constant = [name for name, one in run.items() if one.higher == len(one.differences)]
     verdict: ClaimVerdict = "not run" if not run else "does not hold" if constant else "holds"
-    evidence = ". ".join(f"{TITLES[name]} minus base: {one.words()}" for name, one in run.items()) + "."
+    evidence = tuple(f"{TITLES[name]} minus base: {one.words()}" for name, one in run.items())
     return Claim("others", "l2, IBA and L2X do not improve accuracy everywhere.", verdict, evidence)
 
 
 def _iba_above_l2x(results: Results) -> Claim:
     found = sides(cells_of(), _accuracy(results, "l2x"), _accuracy(results, "iba"))
-    return Claim("iba_l2x", "IBA is more accurate than L2X.", found.verdict(), f"IBA minus L2X: {found.words()}.")
+    return Claim("iba_l2x", "IBA is more accurate than L2X.", found.verdict(), (f"IBA minus L2X: {found.words()}",))
 
 
 def _as_earlier_papers(results: Results, published: Published) -> Claim:
@@ -69,11 +69,11 @@ def _as_earlier_papers(results: Results, published: Published) -> Claim:
             where[side].append(f"{TITLES[model]} {TITLES[dataset]} {mean:.1f} ({earlier[0]:.1f} to {earlier[-1]:.1f})")
     total = sum(map(len, where.values()))
     verdict = of_all(total - len(where["below"]), total)
-    shown = "; ".join(
-        f"{side} the span of earlier results: {', '.join(cells)}" for side, cells in where.items() if cells
+    shown = tuple(
+        f"{side.capitalize()} the span of earlier results: {', '.join(cells)}" for side, cells in where.items() if cells
     )
     sentence = "Base models are as accurate as in earlier papers, or more."
-    return Claim("earlier", sentence, verdict, f"Of {total} base cells, {shown}." if shown else "not run")
+    return Claim("earlier", sentence, verdict, shown)
 
 
 def _aopc_cells(results: Results, datasets: Sequence[str], mask: str, metric: str = "aopc") -> dict[str, Sides]:
@@ -90,20 +90,19 @@ def _aopc_cells(results: Results, datasets: Sequence[str], mask: str, metric: st
 def _aopc_higher(results: Results) -> Claim:
     others = [one for one in DATASETS if one != "trec"]
     found = _aopc_cells(results, others, "vmask")
-    lines = [f"{TITLES[by]}: {one.words()}" for by, one in found.items()]
-    for title, mask, metric in (
-        ("NAOPC", "vmask", "naopc"),
-        ("AOPC of word dropout minus base", "word_dropout", "aopc"),
-    ):
-        lines += [
-            f"{title}, {TITLES[by]}: {one.words()}" for by, one in _aopc_cells(results, others, mask, metric).items()
-        ]
+    lines = _by_explainer("VMASK minus base", found)
+    lines += _by_explainer("NAOPC, VMASK minus base", _aopc_cells(results, others, "vmask", "naopc"))
+    lines += _by_explainer("Control, word dropout minus base", _aopc_cells(results, others, "word_dropout"))
     return Claim(
         "aopc",
         "AOPC of LIME and SampleShapley is higher for VMASK than for base, on all datasets but TREC.",
         together([one.verdict() for one in found.values()]),
-        f"VMASK minus base. {'. '.join(lines)}.",
+        lines,
     )
+
+
+def _by_explainer(title: str, found: Mapping[str, Sides]) -> tuple[str, ...]:
+    return tuple(f"{title}, {TITLES[by]}: {one.words()}" for by, one in found.items() if one.differences)
 
 
 def _aopc_trec(results: Results) -> Claim:
@@ -111,6 +110,5 @@ def _aopc_trec(results: Results) -> Claim:
     differences = [abs(value) for one in found.values() for value in one.differences.values()]
     near = sum(one <= NEARLY for one in differences)
     verdict = of_all(near, len(differences))
-    lines = [f"{TITLES[by]}: {one.words()}" for by, one in found.items()]
     sentence = "On TREC, AOPC of VMASK and base are nearly equal (within 2 points)."
-    return Claim("aopc_trec", sentence, verdict, f"VMASK minus base. {'. '.join(lines)}.")
+    return Claim("aopc_trec", sentence, verdict, _by_explainer("VMASK minus base", found))

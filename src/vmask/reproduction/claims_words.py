@@ -49,14 +49,14 @@ def _post_hoc_above_iba(results: Results) -> Claim:
         k: sides(cells_of(), _post_hoc(results, "iba", "mask", k), _post_hoc(results, "vmask", "mask", k))
         for k in (1, 2, 5, 10)
     }
-    lines = [f"k = {k}: {one.words()}" for k, one in found.items()]
+    lines = [f"VMASK minus IBA, k = {k}: {one.words()}" for k, one in found.items()]
     control = sides(cells_of(), _post_hoc(results, "random_mask", "mask", 2), _post_hoc(results, "vmask", "mask", 2))
-    lines.append(f"VMASK minus a random mask, k = 2: {control.words()}")
+    lines.append(f"Control, VMASK minus a random mask, k = 2: {control.words()}")
     return Claim(
         "post_hoc",
         "Post-hoc accuracy of VMASK is higher than IBA's.",
         together([one.verdict() for one in found.values()]),
-        f"VMASK minus IBA. {'. '.join(lines)}.",
+        tuple(lines),
     )
 
 
@@ -67,14 +67,14 @@ def _two_words(results: Results) -> Claim:
     enough = [cell for cell, one in found.items() if one >= TWO_WORDS]
     lines = [f"{len(enough)} of {len(found)} cells reach 75%: {listed(found)}"]
     for title, mask, by in (
-        ("base with VMASK's ranking", "base", "ranking"),
-        ("by a random ranking", "vmask", "random"),
+        ("Base with VMASK's ranking", "base", "ranking"),
+        ("VMASK by a random ranking", "vmask", "random"),
     ):
         other = {cell: one for cell in cells if (one := mean_of(_post_hoc(results, mask, by, 2)(cell))) is not None}
         lines.append(f"{title}: {listed(other)}")
     verdict = of_all(len(enough), len(found))
     sentence = "With the two most important words alone, CNN-VMASK and LSTM-VMASK reach about 80% post-hoc accuracy."
-    return Claim("two_words", sentence, verdict, ". ".join(lines) + ".")
+    return Claim("two_words", sentence, verdict, tuple(lines))
 
 
 def _fewer_words_for_encoders(results: Results) -> Claim:
@@ -91,12 +91,12 @@ def _fewer_words_for_encoders(results: Results) -> Claim:
     pairs = [(TITLES[d], TITLES[m], a, b) for d, m, a, b in found if a is not None and b is not None]
     lower = [pair for pair in pairs if pair[2] < pair[3]]
     verdict = of_all(len(lower), len(pairs))
-    shown = ", ".join(f"{d}: {100 * a:.1f} against {m} {100 * b:.1f}" for d, m, a, b in pairs)
+    shown = ", ".join(f"{d} {100 * a:.1f} against {m} {100 * b:.1f}" for d, m, a, b in pairs)
     return Claim(
         "encoders",
         "Post-hoc accuracy (two words) is lower for BERT (here MiniLM) than for CNN and LSTM.",
         verdict,
-        shown or "not run",
+        (f"Percent: {shown}",) if shown else (),
     )
 
 
@@ -113,11 +113,11 @@ def _not_frequency(results: Results) -> Claim:
         verdict = (
             "does not hold" if none["pearson"] < total else "holds" if none["spearman"] == total else "holds in part"
         )
-    evidence = ". ".join(
+    evidence = tuple(
         f"{name}: below 0.1 in {none[part]} of {total} cells ({listed(parts[part], 1, 2)})"
         for part, name in (("pearson", "Pearson, raw counts"), ("log", "Pearson, log counts"), ("spearman", "Spearman"))
     )
-    return Claim("frequency", "Importance is not correlated with word frequency.", verdict, f"{evidence}.")
+    return Claim("frequency", "Importance is not correlated with word frequency.", verdict, evidence)
 
 
 def _task_words_above(results: Results) -> Claim:
@@ -127,9 +127,9 @@ def _task_words_above(results: Results) -> Claim:
     lowest = {cell: min(scores) for cell, scores in found.items()}
     evidence = (
         f"In {len(above)} of {len(found)} cells all of the ten most important words are above 0.8; the tenth has: "
-        f"{listed(lowest, 1, 2)}."
+        f"{listed(lowest, 1, 2)}"
     )
-    return Claim("task_words", "The importance of the most important words is above 0.8.", verdict, evidence)
+    return Claim("task_words", "The importance of the most important words is above 0.8.", verdict, (evidence,))
 
 
 def _frequent_words_near(results: Results) -> Claim:
@@ -140,9 +140,9 @@ def _frequent_words_near(results: Results) -> Claim:
     verdict = of_all(len(near), len(found))
     evidence = (
         f"Mean importance of the ten most frequent words is within 0.1 of 0.5 in {len(near)} of {len(found)} cells: "
-        f"{listed(found, 1, 2)}."
+        f"{listed(found, 1, 2)}"
     )
-    return Claim("frequent_words", "The importance of the most frequent words is around 0.5.", verdict, evidence)
+    return Claim("frequent_words", "The importance of the most frequent words is around 0.5.", verdict, (evidence,))
 
 
 def _informed(results: Results) -> Claim:
@@ -154,12 +154,12 @@ def _informed(results: Results) -> Claim:
     both = [cell for cell in found["vmask"] if cell in found["random_mask"]]
     better = [cell for cell in both if found["vmask"][cell] > found["random_mask"][cell]]
     verdict = of_all(len(better), len(both))
-    shown = ". ".join(f"{TITLES[mask]}: {listed(one)}" for mask, one in found.items() if one)
+    shown = tuple(f"Percent, {TITLES[mask]}: {listed(one)}" for mask, one in found.items() if one)
     sentence = (
         "The most important words are words of the task (here: of the fifty highest that stand five times or more in "
         "training, the share that is among the tenth of words that tell most about the class; chance is 10%)."
     )
-    return Claim("top_words", sentence, verdict, f"Percent. {shown}." if shown else "not run")
+    return Claim("top_words", sentence, verdict, shown)
 
 
 def _agreement(results: Results) -> Claim:
@@ -173,7 +173,7 @@ def _agreement(results: Results) -> Claim:
     )
     shares = listed({cell: share for cell, (share, _) in found.items()})
     chances = listed({cell: chance for cell, (_, chance) in found.items()})
-    return Claim("agreement", sentence, verdict, f"Percent: {shares}. By chance: {chances}." if found else "not run")
+    return Claim("agreement", sentence, verdict, (f"Percent: {shares}", f"By chance: {chances}") if found else ())
 
 
 def _of_words(results: Results, cell: Cell, which: str) -> list[float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -19,6 +19,7 @@ from vmask.reproduction.table import Table
 
 SEEDS = 5
 """Trainings of a cell that the count of accuracies asks for."""
+COUNTED = ("published numbers in", "all", *check.VERDICTS)
 
 
 @dataclass(frozen=True)
@@ -71,20 +72,29 @@ class Document:
 
     def checked(self) -> list[str]:
         """What holds, in lines."""
+        return [*self._held(), *(count.words() for count in self._counts())]
+
+    def _held(self) -> list[str]:
+        """What holds, in sentences."""
         if self.published is None:
             return ["The published numbers are not at hand, so nothing is held against them."]
         if not self.results.of_paper:
             return ["No dataset of the paper was run, so there is nothing to hold against its numbers."]
         accuracy = next((table for table in self.tables if table.name == "accuracy"), None)
-        lines = [] if accuracy is None else [check.reached(accuracy, SEEDS).words()]
-        return [*lines, *check.summary(self.tables)]
+        return [] if accuracy is None else [check.reached(accuracy, SEEDS).words()]
+
+    def _counts(self) -> list[check.Count]:
+        """How many published numbers hold, table by table."""
+        return check.summary(self.tables) if self.published is not None and self.results.of_paper else []
 
     def markdown(self, figures: str) -> str:
         """The document as Markdown; `figures` is the folder of the pictures, from where the file is."""
-        parts = [f"# {self.title}", self.lead(), "## What holds", "\n".join(f"- {one}" for one in self.checked())]
-        parts += [check.LEGEND] * bool(self.claims)
+        parts = [f"# {self.title}", self.lead(), "## What holds", *self._held()]
+        if counts := self._counts():
+            lines = [COUNTED, ("---", *["---:"] * (len(COUNTED) - 1)), *map(_counted, counts)]
+            parts += ["\n".join(f"| {' | '.join(line)} |" for line in lines), check.LEGEND]
         if self.claims:
-            rows = [f"| {c.sentence} | **{c.verdict}** | {_cell(c.evidence)} |" for c in self.claims]
+            rows = [f"| {c.sentence} | **{c.verdict}** | {_cell('<br>'.join(_lines(c)))} |" for c in self.claims]
             parts += ["## The paper's claims", RULE]
             parts += ["| the paper | here | evidence |\n|---|---|---|\n" + "\n".join(rows)]
         tables = [*self.tables, *([self.vectors] if self.vectors else [])]
@@ -101,16 +111,15 @@ class Document:
         from vmask.report.page import CLOSING, opening
 
         parts = [opening(self.title, self.lead()), formats.STYLE]
-        under = f'<p class="under">{escape(check.LEGEND)}</p>' * bool(self.claims)
-        lines = "".join(f"<li>{escape(one)}" for one in self.checked())
-        parts.append(_section("What holds", f"<ul>{lines}</ul>{under}"))
+        held = "".join(f"<p>{escape(one)}</p>" for one in self._held())
+        if counts := self._counts():
+            held += _html_table("counts", COUNTED, [map(escape, _counted(count)) for count in counts])
+            held += f'<p class="under">{escape(check.LEGEND)}</p>'
+        parts.append(_section("What holds", held))
         if self.claims:
-            rows = "".join(
-                f"<tr><td>{escape(c.sentence)}</td><td><b>{c.verdict}</b></td><td>{escape(c.evidence)}</td></tr>"
-                for c in self.claims
-            )
-            heads = "<tr><th>the paper</th><th>here</th><th>evidence</th></tr>"
-            parts.append(_section("The paper's claims", f"<p>{escape(RULE)}</p><table>{heads}{rows}</table>"))
+            rows = [(escape(c.sentence), f"<b>{c.verdict}</b>", _paragraphs(c)) for c in self.claims]
+            claims = _html_table("claims", ("the paper", "here", "evidence"), rows)
+            parts.append(_section("The paper's claims", f"<p>{escape(RULE)}</p>{claims}"))
         for table in [*self.tables, *([self.vectors] if self.vectors else [])]:
             parts.append(_section(_title(table), formats.html(table)))
         if self.examples:
@@ -124,12 +133,31 @@ class Document:
         return "\n".join(parts) + CLOSING
 
 
+def _counted(count: check.Count) -> tuple[str, ...]:
+    return (count.title, str(count.numbers), *(count.of(one) for one in check.VERDICTS))
+
+
+def _html_table(name: str, heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table of HTML; `name` is its class."""
+    lines = [[f"<th>{head}</th>" for head in heads], *([f"<td>{one}</td>" for one in row] for row in rows)]
+    body = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+    return f'<table class="{name}">{body}</table>'
+
+
 def _section(title: str, body: str) -> str:
     return f"<section><h2>{escape(title)}</h2>{body}</section>"
 
 
 def _title(table: Table) -> str:
     return table.title if table.number is None else f"{table.title} (table {table.number} of the paper)"
+
+
+def _lines(claim: Claim) -> tuple[str, ...]:
+    return claim.evidence or ("not run",)
+
+
+def _paragraphs(claim: Claim) -> str:
+    return "".join(f"<p>{escape(line)}</p>" for line in _lines(claim))
 
 
 def _cell(text: str) -> str:

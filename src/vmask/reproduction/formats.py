@@ -37,7 +37,15 @@ STYLE = """<style>
 :root { --ok: #1a7f37; --close: #8a6100; --off: #b3261e; }
 @media (prefers-color-scheme: dark) { :root { --ok: #57c26d; --close: #d9a928; --off: #ff8a80; } }
 @media print { :root { --ok: #1a7f37; --close: #8a6100; --off: #b3261e; } }
+main { max-width: 1180px; }
 .wide { overflow-x: auto; }
+.counts { width: auto; margin-bottom: .9rem; font-size: .9rem; }
+.counts th:not(:first-child), .counts td:not(:first-child) { padding-left: 1.2rem; text-align: right; }
+.counts tr:last-child { font-weight: 600; }
+.claims td { vertical-align: top; }
+.claims td:first-child { width: 30%; }
+.claims td:nth-child(2) { padding-right: 1.2rem; white-space: nowrap; }
+.claims td p { margin: 0 0 .35rem; color: var(--soft); font-size: .9rem; }
 .numbers { width: auto; min-width: 100%; font-size: .8rem; line-height: 1.35; }
 .numbers th, .numbers td { padding: .25rem .7rem .25rem 0; vertical-align: top; }
 .numbers td { font-variant-numeric: tabular-nums; }
