@@ -189,3 +189,17 @@ def test_sides_needs_both_methods_and_two_seeds_for_a_test():
     assert found.tested == 1
     assert found.supported == [("trec", "cnn")]
     assert not found.contradicted
+
+
+def test_evidence_names_what_was_run_not_what_it_stands_for():
+    scores = {
+        (dataset, model, "vmask", "words", "frequency_correlation", "mask", part): 0.01
+        for dataset, model in (("trec", "minilm"), ("yelp", "lstm"))
+        for part in ("pearson", "log", "spearman")
+    }
+    made = results(scores=scores)
+    made.datasets["yelp"] = {"notes": ["Stand-in data: another sample."]}
+    evidence = " ".join(verdict(made, "frequency").evidence)
+    assert "MiniLM TREC 0.01" in evidence
+    assert "LSTM Yelp (stand-in) 0.01" in evidence
+    assert "BERT" not in evidence

@@ -44,7 +44,7 @@ def clouds(results: Results, which: str = "top") -> Picture | None:
             panel = figure.add_axes(
                 (0.005 + 0.5 * side, bottom, 0.49, PANEL * SHEET.height / SHEET.width / (len(rows) * ROW))
             )
-            panel.set_title(f"{shown(model)}-{shown(mask)}, {shown(dataset)}", pad=3)
+            panel.set_title(f"{shown(model)}-{shown(mask)}, {results.title(dataset)}", pad=3)
             draw_cloud(panel, words, [colour] * len(words), SHEET, PANEL)
     of = "" if which == "top" else ", of those that stand five times or more in the training texts"
     caption = (

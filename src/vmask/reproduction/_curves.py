@@ -81,7 +81,7 @@ def post_hoc(results: Results) -> Picture | None:
         for model in names:
             for line in PAPER:
                 _draw(panel, curve(results, dataset, model, line.mask, line.by), line, colours[model])
-        panel.set_title(shown(dataset))
+        panel.set_title(results.title(dataset))
     finish(figure, list(panels.values()))
     of_models = [handle(shown(model), {"color": colour, "linewidth": 2.4}) for model, colour in colours.items()]
     of_lines = [handle(line.label, {"color": BLACK, **line.style}) for line in (*PAPER, RANDOM, MAJORITY)]
@@ -112,7 +112,7 @@ def controls(results: Results) -> Picture | None:
             if points := curve(results, dataset, model, line.mask, line.by):
                 _draw(panel, points, line)
                 used.add(line.label)
-        panel.set_title(f"{shown(dataset)}, {shown(model)}")
+        panel.set_title(f"{results.title(dataset)}, {shown(model)}")
     finish(figure, list(panels.values()))
     handles = [handle(line.label, line.style) for line in CONTROLS if line.label in used]
     figure.legend(handles=handles, loc="outside upper center", ncols=int(figure.get_figwidth() / 1.9))

@@ -59,7 +59,7 @@ def faithfulness(results: Results) -> Picture | None:
             panel.axhline(place - 0.5, color="#a3abb6" if new else "#e3e6ea", linewidth=0.6)
         if all_values := values[metric]:
             panel.set_xlim(_limits(all_values))
-    axes[0].set_yticks(range(len(rows)), [f"{shown(dataset)} {shown(model)}" for dataset, model in rows])
+    axes[0].set_yticks(range(len(rows)), [f"{results.title(dataset)} {shown(model)}" for dataset, model in rows])
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
     hollow = any(
         one.how == "over texts" for row in rows for score in SCORES for one in _found(results, *row, *score).values()

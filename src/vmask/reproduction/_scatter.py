@@ -22,7 +22,7 @@ def scatter(results: Results, dataset: str, model: str) -> Picture | None:
     words = record["importance"]
     seen = [(count, score) for count, score in words["drawn"] if count]
     figure = draw_scatter(seen, words["top"][:NAMED], words["frequent"][:NAMED])
-    who = f"{shown(model)}-VMASK on {shown(dataset)}"
+    who = f"{shown(model)}-VMASK on {results.title(dataset)}"
     caption = (
         f"Words of {who} (seed {seed}): how often each stands in the training texts, and its importance, the chance "
         f"that its mask keeps it; 0.5 (dashed) is indifferent. Grey: {_drawn(words)}. {_correlation(results, record)}"

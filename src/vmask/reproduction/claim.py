@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vmask.reproduction.results import DATASETS, MODELS, TITLES, Key, Results
+from vmask.reproduction.results import DATASETS, MODELS, Key, Results
 from vmask.statistics import holm, seeds_difference, seeds_interval
 
 ClaimVerdict = Literal["holds", "holds in part", "not shown", "does not hold", "not run"]
@@ -141,6 +141,13 @@ def mean_of(values: Values) -> float | None:
     return sum(values.values()) / len(values) if values else None
 
 
-def listed(values: Mapping[Cell, float], scale: float = 100, digits: int = 1) -> str:
+def listed(results: Results, values: Mapping[Cell, float], scale: float = 100, digits: int = 1) -> str:
     """Numbers of cells in words."""
-    return ", ".join(f"{TITLES[m]} {TITLES[d]} {scale * one:.{digits}f}" for (d, m), one in values.items()) or "not run"
+    found = [f"{cell_title(results, cell)} {scale * one:.{digits}f}" for cell, one in values.items()]
+    return ", ".join(found) or "not run"
+
+
+def cell_title(results: Results, cell: Cell) -> str:
+    """A cell by the names of what was run: the model that stands for the paper's, the data that stand in for its."""
+    dataset, model = cell
+    return f"{results.title(results.model(model))} {results.title(dataset)}"

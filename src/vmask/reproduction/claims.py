@@ -6,7 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from vmask.experiments.published import Published
 from vmask.reproduction.bands import share_band
-from vmask.reproduction.claim import Cell, Claim, ClaimVerdict, Sides, Values, cells_of, of_all, scored, sides, together
+from vmask.reproduction.claim import (
+    Cell,
+    Claim,
+    ClaimVerdict,
+    Sides,
+    Values,
+    cell_title,
+    cells_of,
+    of_all,
+    scored,
+    sides,
+    together,
+)
 from vmask.reproduction.claims_words import claims_about_words
 from vmask.reproduction.results import DATASETS, TITLES, Key, Results
 
@@ -66,7 +78,9 @@ def _as_earlier_papers(results: Results, published: Published) -> Claim:
             mean = 100 * sum(ours) / len(ours)
             low, high = share_band(earlier[0], size)[0], share_band(earlier[-1], size)[1]
             side = "below" if mean < low else "above" if mean > high else "in"
-            where[side].append(f"{TITLES[model]} {TITLES[dataset]} {mean:.1f} ({earlier[0]:.1f} to {earlier[-1]:.1f})")
+            where[side].append(
+                f"{cell_title(results, (dataset, model))} {mean:.1f} ({earlier[0]:.1f} to {earlier[-1]:.1f})"
+            )
     total = sum(map(len, where.values()))
     verdict = of_all(total - len(where["below"]), total)
     shown = tuple(

@@ -65,13 +65,13 @@ def _two_words(results: Results) -> Claim:
     own = {cell: mean_of(_post_hoc(results, "vmask", "mask", 2)(cell)) for cell in cells}
     found = {cell: one for cell, one in own.items() if one is not None}
     enough = [cell for cell, one in found.items() if one >= TWO_WORDS]
-    lines = [f"{len(enough)} of {len(found)} cells reach 75%: {listed(found)}"]
+    lines = [f"{len(enough)} of {len(found)} cells reach 75%: {listed(results, found)}"]
     for title, mask, by in (
         ("Base with VMASK's ranking", "base", "ranking"),
         ("VMASK by a random ranking", "vmask", "random"),
     ):
         other = {cell: one for cell in cells if (one := mean_of(_post_hoc(results, mask, by, 2)(cell))) is not None}
-        lines.append(f"{title}: {listed(other)}")
+        lines.append(f"{title}: {listed(results, other)}")
     verdict = of_all(len(enough), len(found))
     sentence = "With the two most important words alone, CNN-VMASK and LSTM-VMASK reach about 80% post-hoc accuracy."
     return Claim("two_words", sentence, verdict, tuple(lines))
@@ -88,7 +88,7 @@ def _fewer_words_for_encoders(results: Results) -> Claim:
         for dataset in DATASETS
         for model in ("cnn", "lstm")
     ]
-    pairs = [(TITLES[d], TITLES[m], a, b) for d, m, a, b in found if a is not None and b is not None]
+    pairs = [(results.title(d), TITLES[m], a, b) for d, m, a, b in found if a is not None and b is not None]
     lower = [pair for pair in pairs if pair[2] < pair[3]]
     verdict = of_all(len(lower), len(pairs))
     shown = ", ".join(f"{d} {100 * a:.1f} against {m} {100 * b:.1f}" for d, m, a, b in pairs)
@@ -114,7 +114,7 @@ def _not_frequency(results: Results) -> Claim:
             "does not hold" if none["pearson"] < total else "holds" if none["spearman"] == total else "holds in part"
         )
     evidence = tuple(
-        f"{name}: below 0.1 in {none[part]} of {total} cells ({listed(parts[part], 1, 2)})"
+        f"{name}: below 0.1 in {none[part]} of {total} cells ({listed(results, parts[part], 1, 2)})"
         for part, name in (("pearson", "Pearson, raw counts"), ("log", "Pearson, log counts"), ("spearman", "Spearman"))
     )
     return Claim("frequency", "Importance is not correlated with word frequency.", verdict, evidence)
@@ -127,7 +127,7 @@ def _task_words_above(results: Results) -> Claim:
     lowest = {cell: min(scores) for cell, scores in found.items()}
     evidence = (
         f"In {len(above)} of {len(found)} cells all of the ten most important words are above 0.8; the tenth has: "
-        f"{listed(lowest, 1, 2)}"
+        f"{listed(results, lowest, 1, 2)}"
     )
     return Claim("task_words", "The importance of the most important words is above 0.8.", verdict, (evidence,))
 
@@ -140,7 +140,7 @@ def _frequent_words_near(results: Results) -> Claim:
     verdict = of_all(len(near), len(found))
     evidence = (
         f"Mean importance of the ten most frequent words is within 0.1 of 0.5 in {len(near)} of {len(found)} cells: "
-        f"{listed(found, 1, 2)}"
+        f"{listed(results, found, 1, 2)}"
     )
     return Claim("frequent_words", "The importance of the most frequent words is around 0.5.", verdict, (evidence,))
 
@@ -154,7 +154,7 @@ def _informed(results: Results) -> Claim:
     both = [cell for cell in found["vmask"] if cell in found["random_mask"]]
     better = [cell for cell in both if found["vmask"][cell] > found["random_mask"][cell]]
     verdict = of_all(len(better), len(both))
-    shown = tuple(f"Percent, {TITLES[mask]}: {listed(one)}" for mask, one in found.items() if one)
+    shown = tuple(f"Percent, {TITLES[mask]}: {listed(results, one)}" for mask, one in found.items() if one)
     sentence = (
         "The most important words are words of the task (here: of the fifty highest that stand five times or more in "
         "training, the share that is among the tenth of words that tell most about the class; chance is 10%)."
@@ -171,8 +171,8 @@ def _agreement(results: Results) -> Claim:
         "Local and global explanations agree (here: of the ten words with the largest sums of LIME scores, more are "
         "among the mask's fifty than by chance)."
     )
-    shares = listed({cell: share for cell, (share, _) in found.items()})
-    chances = listed({cell: chance for cell, (_, chance) in found.items()})
+    shares = listed(results, {cell: share for cell, (share, _) in found.items()})
+    chances = listed(results, {cell: chance for cell, (_, chance) in found.items()})
     return Claim("agreement", sentence, verdict, (f"Percent: {shares}", f"By chance: {chances}") if found else ())
 
 

@@ -10,13 +10,11 @@ from typing import Any
 from vmask.experiments.published import Published
 from vmask.experiments.store import TRAIN
 from vmask.reproduction.bands import judge_count, printed_step
-from vmask.reproduction.results import DATASETS, MODELS, OURS, Results, in_order, titled
+from vmask.reproduction.results import DATASETS, MODELS, OURS, STANDIN, Results, in_order, titled
 
 SPLITS = ("train", "dev", "test")
 PAPER_VECTORS = r"googlenews-vectors-negative300\.\w+(\.gz)?"
 """What the file of the paper's word vectors is called; a selection of them has another name."""
-STANDIN = "Stand-in data"
-"""How a dataset's note begins that says that it is not the paper's."""
 VECTORS, ENCODER, DATA, TRAIN_DATA = "vectors", "encoder", "data", "train data"
 """In what ours can differ from the paper's."""
 

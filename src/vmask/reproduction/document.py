@@ -67,7 +67,7 @@ class Document:
         """Which models were run on which datasets: verdicts are about these."""
         runs: dict[str, list[str]] = {}
         for dataset, model in self.results.ran:
-            runs.setdefault(titled(model), []).append(titled(dataset))
+            runs.setdefault(titled(model), []).append(self.results.title(dataset))
         return "; ".join(f"{model} on {', '.join(datasets)}" for model, datasets in runs.items())
 
     def checked(self) -> list[str]:

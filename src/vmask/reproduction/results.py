@@ -30,6 +30,8 @@ OURS = {"bert": "minilm"}
 """Which of our models stands for one of the paper's that is not at hand."""
 OWN = {"bert": r"(.*/)?bert-base\b.*"}
 """What the paper's model is called where it is at hand after all."""
+STANDIN = "Stand-in data"
+"""How a dataset's note begins that says that it is not the paper's."""
 
 
 def titled(name: str) -> str:
@@ -112,6 +114,11 @@ class Results:
         """Which of the models that were run is one of the paper's, or stands for it."""
         own = (one for one in self._models if name in OWN and re.fullmatch(OWN[name], one))
         return next(own, OURS.get(name, name))
+
+    def title(self, name: str) -> str:
+        """What people call a dataset, model or method; a dataset that stands in for the paper's says so."""
+        notes = self.datasets.get(name, {}).get("notes", ())
+        return titled(name) + (" (stand-in)" if any(note.startswith(STANDIN) for note in notes) else "")
 
     @cached_property
     def ran(self) -> list[tuple[str, str]]:
