@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vmask.experiments.published import load_published
-from vmask.reproduction.claim import sides
+from vmask.reproduction.claim import sides, together
 from vmask.reproduction.claims import all_claims
 from vmask.reproduction.results import Results
 
@@ -176,8 +176,39 @@ def test_local_and_global_agree_where_limes_words_are_among_the_masks_more_often
 
     agreed = made(["Fine", "the", "dull", "of"])
     assert agreed.verdict == "holds"
-    assert agreed.evidence == ("Percent: CNN SST-2 50.0", "By chance: CNN SST-2 4.0")  # 2 of half of 100 words
+    assert agreed.evidence == (
+        "Percent of the ten words: CNN SST-2 50.0",
+        "By chance: CNN SST-2 4.0",
+    )  # 2 of half of 100 words
     assert made(["the", "of"]).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(("aopc", "said"), [(0.3, "holds"), (0.1, "does not hold")])
+def test_local_and_global_agree_where_vmask_gains_by_both(aopc, said):
+    scores = {
+        ("sst2", "cnn", "base", "local", "aopc", "lime", ""): 0.2,
+        ("sst2", "cnn", "vmask", "local", "aopc", "lime", ""): aopc,
+        ("sst2", "cnn", "base", "words", "post_hoc_accuracy", "ranking", "k=2"): 0.7,
+        ("sst2", "cnn", "vmask", "words", "post_hoc_accuracy", "mask", "k=2"): 0.8,
+    }
+    found = verdict(results(scores=scores), "agreement")
+    assert found.verdict == said
+    (line,) = found.evidence
+    assert line.endswith(f"alike in {int(aopc > 0.2)} of 1: CNN SST-2 {100 * (aopc - 0.2):+.1f} and +10.0")
+
+
+@pytest.mark.parametrize(
+    ("parts", "whole"),
+    [
+        (["holds", "does not hold"], "holds in part"),
+        (["holds in part", "does not hold"], "holds in part"),
+        (["not shown", "does not hold"], "not shown"),
+        (["does not hold", "not run"], "does not hold"),
+        (["not run"], "not run"),
+    ],
+)
+def test_a_claim_of_several_parts(parts, whole):
+    assert together(parts) == whole
 
 
 def test_sides_needs_both_methods_and_two_seeds_for_a_test():

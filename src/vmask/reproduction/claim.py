@@ -126,7 +126,7 @@ def together(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
         return "not run"
     if len(set(run)) == 1:
         return run[0]
-    return "holds in part" if "holds" in run else "not shown"
+    return "holds in part" if {"holds", "holds in part"}.intersection(run) else "not shown"
 
 
 def of_all(good: int, total: int) -> ClaimVerdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from vmask.reproduction.agreement import informed, local_and_global
 from vmask.reproduction.claim import (
@@ -10,6 +10,7 @@ from vmask.reproduction.claim import (
     Claim,
     ClaimVerdict,
     Values,
+    cell_title,
     cells_of,
     listed,
     mean_of,
@@ -163,17 +164,39 @@ def _informed(results: Results) -> Claim:
 
 
 def _agreement(results: Results) -> Claim:
-    """Whether words that LIME finds important are important to the mask."""
+    """Whether words that LIME finds important are important to the mask, and whether both kinds of scores agree."""
     found = {cell: one for cell in cells_of() if (one := local_and_global(results, *cell)) is not None}
     agree = [cell for cell, (share, chance) in found.items() if share > chance]
-    verdict = of_all(len(agree), len(found))
+    local, whole = _gains(results)
+    both = [cell for cell in local if cell in whole]
+    alike = [cell for cell in both if (local[cell] > 0) == (whole[cell] > 0)]
     sentence = (
         "Local and global explanations agree (here: of the ten words with the largest sums of LIME scores, more are "
-        "among the mask's fifty than by chance)."
+        "among the mask's fifty than by chance; and VMASK gains or loses against base by AOPC as it does by post-hoc "
+        "accuracy)."
     )
-    shares = listed(results, {cell: share for cell, (share, _) in found.items()})
-    chances = listed(results, {cell: chance for cell, (_, chance) in found.items()})
-    return Claim("agreement", sentence, verdict, (f"Percent: {shares}", f"By chance: {chances}") if found else ())
+    lines = []
+    if found:
+        shares = listed(results, {cell: share for cell, (share, _) in found.items()})
+        chances = listed(results, {cell: chance for cell, (_, chance) in found.items()})
+        lines += [f"Percent of the ten words: {shares}", f"By chance: {chances}"]
+    if both:
+        shown = ", ".join(
+            f"{cell_title(results, cell)} {100 * local[cell]:+.1f} and {100 * whole[cell]:+.1f}" for cell in both
+        )
+        lines.append(
+            f"VMASK minus base by AOPC of LIME, and by two words: alike in {len(alike)} of {len(both)}: {shown}"
+        )
+    verdict = together([of_all(len(agree), len(found)), of_all(len(alike), len(both))])
+    return Claim("agreement", sentence, verdict, tuple(lines))
+
+
+def _gains(results: Results) -> tuple[Mapping[Cell, float], Mapping[Cell, float]]:
+    """What VMASK gains over base by AOPC, and by post-hoc accuracy where base is asked with VMASK's ranking."""
+    aopc = Key("aopc", "lime", "remove")
+    local = sides(cells_of(), scored(results, "base", "local", aopc), scored(results, "vmask", "local", aopc))
+    whole = sides(cells_of(), _post_hoc(results, "base", "ranking", 2), _post_hoc(results, "vmask", "mask", 2))
+    return local.differences, whole.differences
 
 
 def _of_words(results: Results, cell: Cell, which: str) -> list[float] | None:
