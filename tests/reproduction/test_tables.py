@@ -96,6 +96,16 @@ def test_mean_and_t_interval_over_seeds(made):
     assert (ours.n, ours.how) == (5, "t over 5 seeds")
 
 
+def test_seeds_that_agree_to_the_last_digit_have_no_interval(made):
+    made.trained("trec", "cnn", "base", [0.952, 0.952, 0.952])
+    tables = made.tables()
+    ours = tables["accuracy"].entry("CNN", "base", column="TREC").ours
+    assert (round(ours.value, 1), ours.n) == (95.2, 3)
+    assert isnan(ours.low)
+    assert isnan(ours.high)
+    assert "95.2 / 92.4" in markdown(tables["accuracy"])
+
+
 def test_one_seed_has_an_interval_over_texts(made):
     made.trained("imdb", "cnn", "base", [0.75])  # three of the four texts are right
     made.trained("trec", "cnn", "base", [0.90])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
 from pathlib import Path
@@ -174,5 +174,11 @@ class Results:
 
 
 def over_seeds(by_seed: Mapping[int, float]) -> Estimate | None:
-    """Mean over seeds with its t interval; None without any."""
-    return seeds_interval(list(by_seed.values())) if by_seed else None
+    """Mean over seeds with its t interval; None without any.
+
+    Seeds that happen to give the same number have no interval: one of no width would claim to be certain.
+    """
+    if not by_seed:
+        return None
+    found = seeds_interval(list(by_seed.values()))
+    return replace(found, low=nan, high=nan) if len(set(by_seed.values())) == 1 else found
