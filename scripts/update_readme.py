@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,13 +179,20 @@ def grid() -> str:
         entries = [row.entries[place] for place in ran]
         if method not in SHOWN or not any(entry.ours for entry in entries):
             continue
-        lines.append(f"| {model}-{method} | " + " | ".join(f"{_ours(one)} | {_paper(one)}" for one in entries) + " |")
+        name, stands = (model.split(" ", 1) + [""])[:2]  # MiniLM (for BERT)
+        lines.append(
+            f"| {f'{name}-{method} {stands}'.strip()} | "
+            + " | ".join(f"{_ours(one)} | {_paper(one)}" for one in entries)
+            + " |"
+        )
     return "\n".join(lines)
 
 
 def _ours(entry: Entry) -> str:
     found = entry.ours
-    return "not run" if found is None else f"{found.value:.1f} ± {(found.high - found.low) / 2:.1f}"
+    if found is None:
+        return "not run"
+    return f"{found.value:.1f}" + (f" ± {(found.high - found.low) / 2:.1f}" if isfinite(found.low) else "")
 
 
 def _paper(entry: Entry) -> str:
