@@ -179,12 +179,9 @@ def grid() -> str:
         entries = [row.entries[place] for place in ran]
         if method not in SHOWN or not any(entry.ours for entry in entries):
             continue
-        name, stands = (model.split(" ", 1) + [""])[:2]  # MiniLM (for BERT)
-        lines.append(
-            f"| {f'{name}-{method} {stands}'.strip()} | "
-            + " | ".join(f"{_ours(one)} | {_paper(one)}" for one in entries)
-            + " |"
-        )
+        name, _, stands = model.partition(" ")  # MiniLM (for BERT)
+        shown = " | ".join(f"{_ours(one)} | {_paper(one)}" for one in entries)
+        lines.append(f"| {f'{name}-{method} {stands}'.rstrip()} | {shown} |")
     return "\n".join(lines)
 
 
