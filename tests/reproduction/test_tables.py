@@ -488,6 +488,14 @@ def test_signature_tells_data_vectors_seeds_code_and_machine(made):
     assert tables["post_hoc_accuracy"].signature == "Nothing of this was run."
 
 
+def test_a_stage_without_its_training_has_a_signature_too(made):
+    made.trained("trec", "cnn", "l2", [0.9])
+    made.measured("trec", "cnn", "vmask", "local", {("aopc", "lime", ""): [0.2]})
+    signature = made.tables()["aopc"].signature
+    assert "LIME of 1,000 samples" in signature
+    assert "epochs" not in signature
+
+
 def test_signature_says_where_training_was_shorter(made):
     cells = [("trec", "cnn", 20), ("subj", "cnn", 20), ("agnews", "cnn", 6), ("trec", "minilm", 5)]
     for dataset, model, epochs in cells:

@@ -66,6 +66,8 @@ def _vectors(records: Iterable[Mapping[str, Any]]) -> str:
 def _epochs(records: Sequence[Mapping[str, Any]]) -> str:
     """How long was trained at most, with the models and datasets for which it is another number."""
     asked = [(record["options"]["train"]["epochs"], record["cell"]) for record in records]
+    if not asked:  # a stage whose training is not among the results
+        return ""
     usual = Counter(epochs for epochs, _ in asked).most_common(1)[0][0]
     others: dict[str, int] = {}
     for epochs, cell in asked:
