@@ -86,8 +86,8 @@ def test_earlier_papers_span_their_results_and_the_band_of_a_run():
     both = {("trec", "cnn", "base"): 0.96, ("trec", "lstm", "base"): 0.5}
     found = verdict(results(both), "earlier")
     assert found.verdict == "holds in part"
-    assert "Above the span of earlier results: CNN TREC 96.0 (89.3 to 92.8)" in found.evidence
-    assert "Below the span of earlier results: LSTM TREC 50.0 (86.8 to 86.8)" in found.evidence
+    assert "Above the 95% band of earlier results: CNN TREC 96.0 (band 86.6 to 95.1, of 89.3 to 92.8)" in found.evidence
+    assert "Below the 95% band of earlier results: LSTM TREC 50.0 (band 83.8 to 89.8, of 86.8)" in found.evidence
 
 
 def test_aopc_leaves_trec_out_and_judges_both_explainers():

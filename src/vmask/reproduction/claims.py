@@ -78,13 +78,15 @@ def _as_earlier_papers(results: Results, published: Published) -> Claim:
             mean = 100 * sum(ours) / len(ours)
             low, high = share_band(earlier[0], size)[0], share_band(earlier[-1], size)[1]
             side = "below" if mean < low else "above" if mean > high else "in"
-            where[side].append(
-                f"{cell_title(results, (dataset, model))} {mean:.1f} ({earlier[0]:.1f} to {earlier[-1]:.1f})"
-            )
+            found = " to ".join(f"{share:.1f}" for share in dict.fromkeys((earlier[0], earlier[-1])))
+            title = cell_title(results, (dataset, model))
+            where[side].append(f"{title} {mean:.1f} (band {low:.1f} to {high:.1f}, of {found})")
     total = sum(map(len, where.values()))
     verdict = of_all(total - len(where["below"]), total)
     shown = tuple(
-        f"{side.capitalize()} the span of earlier results: {', '.join(cells)}" for side, cells in where.items() if cells
+        f"{side.capitalize()} the 95% band of earlier results: {', '.join(cells)}"
+        for side, cells in where.items()
+        if cells
     )
     sentence = "Base models are as accurate as in earlier papers, or more."
     return Claim("earlier", sentence, verdict, shown)
