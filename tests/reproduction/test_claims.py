@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -229,7 +230,7 @@ def test_evidence_names_what_was_run_not_what_it_stands_for():
         for part in ("pearson", "log", "spearman")
     }
     made = results(scores=scores)
-    made.datasets["yelp"] = {"notes": ["Stand-in data: another sample."]}
+    made = replace(made, asides={"yelp": "stand-in"})
     evidence = " ".join(verdict(made, "frequency").evidence)
     assert "MiniLM TREC 0.01" in evidence
     assert "LSTM Yelp (stand-in) 0.01" in evidence

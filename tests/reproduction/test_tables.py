@@ -11,6 +11,7 @@ import pytest
 
 from vmask.experiments.published import load_published
 from vmask.experiments.store import Store
+from vmask.reproduction.context import Context
 from vmask.reproduction.formats import csv_rows, html, latex, markdown
 from vmask.reproduction.results import Results
 from vmask.reproduction.tables import all_tables
@@ -77,7 +78,10 @@ class Made:
             self.record(dataset, model, mask, seed, stage, **{**about, "importance": None, **more})
 
     def tables(self, published=PUBLISHED):
-        return {table.name: table for table in all_tables(Results.read(self.folder), published)}
+        return {table.name: table for table in all_tables(self.results(published), published)}
+
+    def results(self, published=PUBLISHED):
+        return Context(Results.read(self.folder), published).named()
 
 
 @pytest.fixture
@@ -224,10 +228,14 @@ def test_differs_is_read_off_the_records(made):
         made.trained(dataset, "cnn", "base", [0.9, 0.91])
     made.trained("agnews", "minilm", "base", [0.9, 0.91], None)
     table = made.tables()["accuracy"]
+    assert made.results().title("agnews") == "AG News (train subset)"  # as in claims and figures
     assert table.entry("CNN", "base", column="TREC").differs == ("vectors",)
-    assert table.entry("CNN", "base", column="AG News").differs == ("vectors", "train data")
+    assert table.entry("CNN", "base", column="AG News (train subset)").differs == ("vectors", "train data")
     assert table.entry("CNN", "base", column="Yelp (stand-in)").differs == ("vectors", "data")
-    assert table.entry("MiniLM (for BERT)", "base", column="AG News").differs == ("encoder", "train data")
+    assert table.entry("MiniLM (for BERT)", "base", column="AG News (train subset)").differs == (
+        "encoder",
+        "train data",
+    )
     notes = " ".join(table.notes)
     assert "vectors: CNN had gnews300.npy with glove100.npy with distil:minilm" in notes
     assert "27,520 train texts for 114,000" in notes

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vmask.experiments.published import Published
 from vmask.experiments.store import TRAIN
 from vmask.reproduction.bands import judge_count, printed_step
-from vmask.reproduction.results import DATASETS, MODELS, OURS, STANDIN, Results, in_order, titled
+from vmask.reproduction.results import DATASETS, MODELS, OURS, Results, in_order, titled
 
 SPLITS = ("train", "dev", "test")
 PAPER_VECTORS = r"googlenews-vectors-negative300\.\w+(\.gz)?"
 """What the file of the paper's word vectors is called; a selection of them has another name."""
 VECTORS, ENCODER, DATA, TRAIN_DATA = "vectors", "encoder", "data", "train data"
 """In what ours can differ from the paper's."""
+ASIDES = {DATA: "stand-in", TRAIN_DATA: "train subset"}
+"""What is said beside the name of a dataset that differs."""
+STANDIN = "Stand-in data"
+"""How a dataset's note begins that says that it is not the paper's."""
 
 Cell = tuple[str, str, str]
 """Dataset, model (as the paper calls it) and method."""
@@ -44,7 +48,14 @@ class Context:
 
     def column(self, dataset: str) -> str:
         """A dataset's name over a column; that of other data than the paper's says so."""
-        return titled(dataset) + (" (stand-in)" if DATA in self.data_differs(dataset) else "")
+        return self.results.title(dataset)
+
+    def named(self) -> Results:
+        """The results, with what is to be said beside the names of datasets that are not the paper's."""
+        differing = {dataset: self.data_differs(dataset) for dataset in self.results.datasets}
+        return replace(
+            self.results, asides={dataset: ASIDES[one] for dataset, found in differing.items() for one in found}
+        )
 
     def columns(self) -> tuple[str, ...]:
         """The datasets by name."""

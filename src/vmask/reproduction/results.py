@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import nan
 from pathlib import Path
@@ -30,8 +30,6 @@ OURS = {"bert": "minilm"}
 """Which of our models stands for one of the paper's that is not at hand."""
 OWN = {"bert": r"(.*/)?bert-base\b.*"}
 """What the paper's model is called where it is at hand after all."""
-STANDIN = "Stand-in data"
-"""How a dataset's note begins that says that it is not the paper's."""
 
 
 def titled(name: str) -> str:
@@ -73,12 +71,14 @@ class Results:
         searches: dataset, model and mask -> the file.
         datasets: name -> the file.
         failed: files of what failed.
+        asides: name of a dataset that is not the paper's -> in what way, such as `stand-in`.
     """
 
     records: Mapping[tuple[str, str, str, str], Mapping[int, Mapping[str, Any]]]
     searches: Mapping[tuple[str, str, str], Mapping[str, Any]]
     datasets: Mapping[str, Mapping[str, Any]]
     failed: Sequence[Mapping[str, Any]]
+    asides: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: str | Path) -> Results:
@@ -116,9 +116,9 @@ class Results:
         return next(own, OURS.get(name, name))
 
     def title(self, name: str) -> str:
-        """What people call a dataset, model or method; a dataset that stands in for the paper's says so."""
-        notes = self.datasets.get(name, {}).get("notes", ())
-        return titled(name) + (" (stand-in)" if any(note.startswith(STANDIN) for note in notes) else "")
+        """What people call a dataset, model or method; a dataset that is not the paper's says so."""
+        aside = self.asides.get(name)
+        return f"{titled(name)} ({aside})" if aside else titled(name)
 
     @cached_property
     def ran(self) -> list[tuple[str, str]]:

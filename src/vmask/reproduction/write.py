@@ -11,6 +11,7 @@ from vmask.experiments.published import Published, load_published
 from vmask.files import write_text
 from vmask.reproduction import formats
 from vmask.reproduction.claims import all_claims
+from vmask.reproduction.context import Context
 from vmask.reproduction.document import Document
 from vmask.reproduction.examples import all_examples
 from vmask.reproduction.figures import Picture, all_figures, save
@@ -34,8 +35,8 @@ def read_document(folder: Path, published: Path | None) -> Document:
     Raises:
         DataError: where there are no results.
     """
-    results = Results.read(folder)
     numbers: Published | None = None if published is None else load_published(published)
+    results = Context(Results.read(folder), numbers).named()
     return Document(
         results=results,
         published=numbers,
