@@ -101,4 +101,4 @@ def test_the_document_is_the_one_that_the_results_give():
     pictures = [line for line in written.splitlines() if line.startswith("![")]
     assert pictures
     for line in pictures:
-        assert (made.DOC.parent / line.partition("(")[2].rstrip(")")).is_file()
+        assert (made.DOC.parent / line.partition("](")[2].rstrip(")")).is_file()
