@@ -172,15 +172,14 @@ def grid() -> str:
 
     table = next(one for one in document().tables if one.name == "accuracy")
     ran = [place for place in range(len(table.columns)) if any(row.entries[place].ours for row in table.rows)]
-    lines = ["| model | " + " | ".join(f"{table.columns[place]} | paper" for place in ran) + " |"]
-    lines.append("|---" * (1 + 2 * len(ran)) + "|")
+    lines = ["| model | " + " | ".join(table.columns[place] for place in ran) + " |", "|---" * (1 + len(ran)) + "|"]
     for row in table.rows:
         model, method = row.heads
         entries = [row.entries[place] for place in ran]
         if method not in SHOWN or not any(entry.ours for entry in entries):
             continue
         name, _, stands = model.partition(" ")  # MiniLM (for BERT)
-        shown = " | ".join(f"{_ours(one)} | {_paper(one)}" for one in entries)
+        shown = " | ".join(f"{_ours(one)}{_paper(one)}" for one in entries)
         lines.append(f"| {f'{name}-{method} {stands}'.rstrip()} | {shown} |")
     return "\n".join(lines)
 
@@ -188,12 +187,12 @@ def grid() -> str:
 def _ours(entry: Entry) -> str:
     found = entry.ours
     if found is None:
-        return "not run"
+        return "–"
     return f"{found.value:.1f}" + (f" ± {(found.high - found.low) / 2:.1f}" if isfinite(found.low) else "")
 
 
 def _paper(entry: Entry) -> str:
-    return "" if entry.published is None else f"{entry.published:.1f}"
+    return "" if entry.published is None else f" / {entry.published:.1f}"
 
 
 def serving() -> str:
