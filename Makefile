@@ -3,11 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+EXTRAS := .[hub,encoders,onnx,gradients,report,serve]
+FLOOR := .venv-floor
+# What uses each dependency and extra; the whole suite would take as long as `make test`.
+FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.py tests/test_stored.py \
+	tests/test_persistence.py tests/test_encoders.py tests/test_statistics.py tests/data tests/training tests/masks \
+	tests/models tests/fitting tests/explain/test_gradients.py tests/export/test_hf.py tests/export/test_onnx.py \
+	tests/export/test_encoder_onnx.py tests/model_report/test_figures.py tests/web/test_app.py \
+	tests/web/test_server.py tests/cli/test_main.py
 # Two processes with a thread each: more threads than cores would wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-all check format lint types bench bench-encoders bench-explain bench-metrics bench-serve readme reproduction clean
+.PHONY: help install demo test test-slow test-all test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -17,7 +25,7 @@ install: $(STAMP) ## Make .venv and install vmask with its tools
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[hub,encoders,onnx,gradients,report,serve]" --group dev
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable "$(EXTRAS)" --group dev
 	touch $(STAMP)
 
 demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/report.html (2 minutes)
@@ -31,6 +39,15 @@ test-slow: $(STAMP) ## Run the tests that download or take minutes
 
 test-all: $(STAMP) ## Run every test, those that download or take minutes too
 	$(PYTEST)
+
+$(FLOOR)/.installed: pyproject.toml constraints-floor.txt
+	test -x $(FLOOR)/bin/python || $(PYTHON) -m venv $(FLOOR)
+	$(FLOOR)/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(FLOOR)/bin/python -m pip install --quiet --constraint constraints-floor.txt --editable "$(EXTRAS)" --group test
+	touch $@
+
+test-floor: $(FLOOR)/.installed ## Run the core of the tests under the lowest versions (PYTHON=python3.11)
+	OMP_NUM_THREADS=1 $(FLOOR)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" -W default $(FLOOR_TESTS)
 
 check: $(STAMP) format lint types test ## Format, lint, types and tests
 
@@ -57,8 +74,17 @@ bench-explain: $(STAMP) ## Measure explainers against lime and captum (DATA with
 bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2; MODEL, a CNN trained on it)
 	$(BIN)/python benchmarks/bench_evaluate.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODEL),--model $(MODEL))
 
+load-serve: $(STAMP) ## Ten minutes of mixed load on the server (MODEL, a model folder, or a small one is trained)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/load_serve.py --minutes 10 $(if $(MODEL),--model $(MODEL))
+
 bench-serve: $(STAMP) ## Measure the server under load (MODEL, a CNN that was trained)
 	$(BIN)/python benchmarks/bench_serve.py $(if $(MODEL),--model $(MODEL))
+
+chaos: $(STAMP) ## Attack vmask from outside; rewrites chaos/results.json and docs/reliability.md
+	$(BIN)/python -m chaos --out chaos/results.json; code=$$?; $(BIN)/python scripts/update_reliability.py; exit $$code
+
+chaos-sample: $(STAMP) ## Run a sample of these attacks: three minutes at most
+	$(BIN)/python -m chaos --share 0.05 --seconds 35
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run
@@ -67,5 +93,8 @@ reproduction: $(STAMP) ## Rewrite docs/reproduction.md, its figures and the READ
 	$(BIN)/python scripts/update_reproduction.py
 	$(BIN)/python scripts/update_readme.py
 
-clean: ## Remove the virtual environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+floors: $(STAMP) ## Rewrite constraints-floor.txt from the floors in pyproject.toml
+	$(BIN)/python scripts/update_floors.py
+
+clean: ## Remove the virtual environments and caches
+	rm -rf $(VENV) $(FLOOR) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from vmask.reproduction.claim import Claim
     from vmask.reproduction.table import Entry
 
 ROOT = Path(__file__).parents[1]
@@ -105,7 +106,7 @@ def demo() -> str:
 def masks() -> str:
     from vmask.masks import MASKS
 
-    rows = [f"| `{name}` | {MASKS.describe(name)} |" for name in MASKS.names()]
+    rows = [f"| `{name}` | {MASKS.describe(name)} |" for name in MASKS.own()]
     return "\n".join(["| mask | what it is |", "|---|---|", *rows])
 
 
@@ -138,7 +139,7 @@ def speed() -> str:
 def explainers() -> str:
     from vmask.explain import EXPLAINERS
 
-    rows = [f"| `{name}` | {EXPLAINERS.describe(name)} |" for name in EXPLAINERS.names()]
+    rows = [f"| `{name}` | {EXPLAINERS.describe(name)} |" for name in EXPLAINERS.own()]
     return "\n".join(["| method | what it is |", "|---|---|", *rows])
 
 
@@ -147,7 +148,7 @@ def metrics() -> str:
     from vmask.metrics.contract import FAMILIES, Facts
 
     facts = sorted(
-        ((name, Facts.read(name)) for name in METRICS.names()), key=lambda item: FAMILIES.index(item[1].family)
+        ((name, Facts.read(name)) for name in METRICS.own()), key=lambda item: FAMILIES.index(item[1].family)
     )
     rows = []
     for name, one in facts:
@@ -161,9 +162,15 @@ def claims() -> str:
     from update_reproduction import document
 
     found = document()
-    rows = [f"| {claim.sentence} | {claim.verdict} |" for claim in found.claims]
+    rows = [f"| {claim.sentence} | {claim.verdict} | {_effect(claim)} |" for claim in found.claims]
     first = f"Run so far: {found.covered()}. {found.checked()[0]}"
-    return "\n".join([first, "", "| the paper | here |", "|---|---|", *rows])
+    heads = "| the paper | here | mean difference over datasets and models with its 95% interval |"
+    return "\n".join([first, "", heads, "|---|---|---|", *rows])
+
+
+def _effect(claim: Claim) -> str:
+    """The mean differences that a verdict rests on, if any, and why it is not shown."""
+    return "<br>".join(filter(None, (*claim.effects, claim.reason)))
 
 
 def grid() -> str:

@@ -5,14 +5,30 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmask.config import DataConfig, TrainConfig, choices_of, help_of, make, scalar_type, to_dict
+from vmask.config import (
+    DataConfig,
+    EvaluateConfig,
+    ExplainConfig,
+    TrainConfig,
+    choices_of,
+    help_of,
+    make,
+    most_of,
+    option,
+    scalar_type,
+    to_dict,
+)
 from vmask.errors import ConfigError, UnknownName
+from vmask.explain import EXPLAINERS
 from vmask.masks import MASKS
+from vmask.metrics import METRICS
 from vmask.models import MODELS
 from vmask.plan import Plan, make_plan
+from vmask.planted import PlantOptions
 
 CLASSES = [DataConfig, TrainConfig, *(r.get(n).Options for r in (MASKS, MODELS) for n in r.names())]
 
@@ -39,9 +55,13 @@ def test_choices_are_read_from_the_type():
         ({"epochs": 2.5}, "type int"),
         ({"epochs": True}, "type int"),
         ({"beta": -1.0}, "at least 0"),
-        ({"beta": float("nan")}, "at least 0"),
-        ({"learning_rate": float("nan")}, "above 0"),
-        ({"learning_rate": float("inf")}, "above 0"),
+        ({"beta": float("nan")}, "a number of at most 1,000,000"),
+        ({"learning_rate": float("nan")}, "a number of at most"),
+        ({"learning_rate": float("inf")}, "a number of at most"),
+        ({"learning_rate": 10**400}, "a number of at most"),
+        ({"epochs": 10**12}, "at most 100,000"),
+        ({"epochs": 10**5000}, "is a number of more than 1,500 digits; it must be"),
+        ({"init_from": "\udfff"}, "half a character"),
         ({"select": "acuracy"}, "Did you mean 'accuracy'"),
         ({"pad_to_max": "yes"}, "type bool"),
         ({"epochs": None}, "type int"),
@@ -50,6 +70,58 @@ def test_choices_are_read_from_the_type():
 def test_wrong_options_say_what_is_wrong(values, message):
     with pytest.raises(ConfigError, match=message):
         make(TrainConfig, values)
+
+
+ALL = [
+    *CLASSES,
+    *(ExplainConfig, EvaluateConfig, PlantOptions),
+    *(r.get(n).Options for r in (EXPLAINERS, METRICS) for n in r.names()),
+]
+
+
+def numbers(cls):
+    """The fields of a class that are numbers or lists of numbers."""
+    return [f for f in dataclasses.fields(cls) if scalar_type(cls, f.name) in (int, float, tuple)]
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"), [(cls, f.name) for cls in ALL for f in numbers(cls)], ids=lambda v: getattr(v, "__name__", v)
+)
+def test_every_number_has_a_limit_and_the_message_says_it(cls, name):
+    (f,) = (f for f in numbers(cls) if f.name == name)
+    kind = scalar_type(cls, name)
+    too_large = [most_of(f) + 1, -most_of(f) - 1, 10**30, 10**5000]
+    if kind is float:
+        too_large += [float("nan"), float("inf"), -float("inf")]
+    for value in too_large:
+        with pytest.raises(ConfigError, match=f"{name} is .*at most {most_of(f):,}"):
+            make(cls, {name: (1, value) if kind is tuple else value})
+    if kind is tuple:
+        with pytest.raises(ConfigError, match="at most 1,000"):
+            make(cls, {name: [1] * 1_000_000})
+
+
+def test_an_option_that_declares_no_limit_has_one():
+    @dataclasses.dataclass(frozen=True)
+    class Plugin:
+        size: int = option(10, "of a plug-in")
+        bytes: int = option(4 << 20, "of a plug-in")
+        plain: int = 3
+
+    globals()["Plugin"] = Plugin  # where its annotations are looked up
+    assert make(Plugin, {"size": 1_000_000}).size == 1_000_000
+    assert make(Plugin, {"bytes": 1 << 30}).bytes == 1 << 30
+    for name in ("size", "bytes", "plain"):
+        with pytest.raises(ConfigError, match="at most"):
+            make(Plugin, {name: 10**12})
+
+
+def test_sizes_that_are_too_large_together_are_refused_before_they_take_memory():
+    plan = make_plan("cnn", "base", model__filters=100_000, model__widths=[500, 500])
+    with pytest.raises(ConfigError, match="weights; at most 1,000,000,000"):
+        plan.build(torch.zeros(5, 300), False, 2)
+    with pytest.raises(ConfigError, match="pad_to_max"):
+        make_plan("cnn", "base", batch_size=1_000_000, max_words=100_000, pad_to_max=True)
 
 
 def test_whole_numbers_and_lists_are_taken_where_they_fit():

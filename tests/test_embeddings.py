@@ -135,6 +135,15 @@ def cut_rows(path: Path) -> Path:
     return path
 
 
+def forge(path: Path, old: bytes, new: bytes) -> Path:
+    return raw(path, path.read_bytes().replace(old, new))
+
+
+def raw(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -145,8 +154,14 @@ def cut_rows(path: Path) -> Path:
         (lambda d: write_text(d / "v.bin", header=False), "'v.bin' does not begin with its size.*rename it"),
         (lambda d: cut_rows(write_npy(d / "v.npy")), r"shape \(2, 3\).* 9 words.*one row a word"),
         (lambda d: cut(write_npy(d / "v.npy"), 20), "'v.npy'.*cannot be read"),
+        (lambda d: forge(write_npy(d / "v.npy"), b"(9, 3)", b"(9**9,"), "'v.npy'.*cannot be read"),
+        (lambda d: forge(write_npy(d / "v.npy"), b"(9, 3)", b"(9**9)"), "'v.npy'.*cannot be read"),
         (lambda d: write_bin(d / "v.bin", rows=np.full_like(ROWS, np.nan)), "vector of 'good'.*not finite"),
         (lambda d: write_bin(d / "v.bin", rows=np.full_like(ROWS, 1e6)), "vector of 'good'.*beyond 65504"),
+        (lambda d: raw(d / "v.vec", b"5 999999999999\nlovely 1 2\n"), "with more than 100,000 of them"),
+        (lambda d: raw(d / "v.vec", b"good " + b"9" * 5000), "vector of 'good'.*not finite"),
+        (lambda d: raw(d / "v.vec", "good ²\n".encode()), "is not a word and"),
+        (lambda d: raw(d / "v.bin", b"1000 3\n" + b"x" * (5 << 20)), "'v.bin' ends after 0 of its"),
         (lambda d: write_bin(d / "v.dat"), "'v.dat' is no word vector file by its ending.*rename"),
     ],
 )

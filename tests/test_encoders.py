@@ -165,13 +165,11 @@ def refuse(*args, **kwargs):
 
 def test_a_name_that_the_hub_does_not_give(monkeypatch):
     import huggingface_hub
-    import transformers
 
-    monkeypatch.setattr(transformers.AutoConfig, "from_pretrained", refuse)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     message = r"'{}' cannot be loaded from the Hugging Face hub: We couldn't connect to the hub\.{} Check .*folder"
     with pytest.raises(AssetError, match=message.format("org/name", "")):
         load_encoder_config("org/name")
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", refuse)
     with pytest.raises(AssetError, match=message.format("minlm", r" Did you mean 'minilm'\?")):
         encoder_digest("minlm")
 

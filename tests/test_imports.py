@@ -11,8 +11,9 @@ SOURCE = Path(__file__).parents[1] / "src" / "vmask"
 # Each room may import the rooms before it on its line of the list, and nothing after.
 ORDER = [
     {"errors"},
-    {"registry", "config", "files"},
-    {"embeddings", "encoders", "distil", "data", "masks", "folding"},
+    {"registry", "config", "files", "locks", "outside", "json_shapes", "terminal"},
+    {"folders"},
+    {"embeddings", "encoders", "distil", "data", "masks", "folding", "tensor_shapes"},
     {"models"},
     {
         "metrics",

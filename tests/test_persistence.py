@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from vmask import TextClassifier, persistence
-from vmask.errors import ModelFolderError, OutputExists, UnknownName, VmaskError
+from vmask.errors import ModelFolderError, OutputExists, UnknownName, VmaskError, VmaskWarning
 from vmask.persistence import check_free
 
 FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
@@ -32,7 +32,10 @@ def config_of(folder):
     return json.loads((folder / "config.json").read_text(encoding="utf-8"))
 
 
-def write_config(folder, config):
+def write_config(folder, config, signed=True):
+    """Write a configuration: with its digest as who forges a folder would, or as who edits it by hand."""
+    if signed:
+        config = {**config, "digest": persistence.digest_of(config)}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
@@ -146,8 +149,8 @@ def test_a_folder_with_an_unfinished_training(tmp_path):
 
 
 def test_a_format_of_the_future_names_the_version_that_wrote_it(folder):
-    write_config(folder, {**config_of(folder), "format": 2, "vmask": "9.1.0"})
-    assert "9.1.0" in refused(folder, "has format 2; this version of vmask reads format 1")
+    write_config(folder, {**config_of(folder), "format": 3, "vmask": "9.1.0"})
+    assert "9.1.0" in refused(folder, "has format 3; this version of vmask reads format 2")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
@@ -190,7 +193,7 @@ def test_a_config_with_other_sizes_than_the_weights_is_said(folder):
     config = config_of(folder)
     config["plan"]["model_options"]["filters"] = 7
     write_config(folder, config)
-    refused(folder, "is damaged: .*size mismatch")
+    refused(folder, "is damaged: its weights are not those of its configuration: encoder")
     write_config(folder, {**config_of(folder), "labels": ["neg", "pos", "third"]})
     refused(folder, "is damaged")
 
@@ -211,6 +214,82 @@ def test_a_mask_that_is_not_installed_is_named(folder):
         TextClassifier.load(folder)
 
 
+# What is signed -------------------------------------------------------------------------------------------
+
+
+EDITS = {
+    "labels reversed": lambda config: config["labels"].reverse(),
+    "one word a text": lambda config: config.update(max_words=1),
+    "another activation": lambda config: config["plan"]["model_options"].update(windows=[3, 4, 6]),
+    "another cleaning": lambda config: config.update(cleaning="paper"),
+    "a better accuracy": lambda config: config["about"].update(test_accuracy=1.0),
+    "another source": lambda config: config["about"].update(source="/etc/passwd"),
+    "a file elsewhere": lambda config: config["files"].update({"model.safetensors": "../model.safetensors"}),
+    "no digest": lambda config: config.pop("digest"),
+    "a new key": lambda config: config.update(more=1),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_edit_of_the_configuration_is_found(folder, edit):
+    config = config_of(folder)
+    edit(config)
+    write_config(folder, config, signed=False)
+    refused(folder, r"config\.json is not what was saved: it was edited or damaged")
+
+
+def test_the_order_of_keys_and_white_space_are_no_edit(folder):
+    config = config_of(folder)
+    text = json.dumps(dict(reversed(config.items())), indent=7, ensure_ascii=True)
+    (folder / "config.json").write_text(text, encoding="utf-8")
+    TextClassifier.load(folder)
+
+
+def test_files_elsewhere_are_refused_from_a_forger_too(folder, tmp_path):
+    shutil.copy(folder / "model.safetensors", tmp_path / "model.safetensors")
+    config = config_of(folder)
+    config["files"]["model.safetensors"] = "../model.safetensors"
+    write_config(folder, config)
+    refused(folder, "it names no model.safetensors")
+
+
+def test_a_folder_of_the_old_format_loads_with_a_warning(folder):
+    config = config_of(folder)
+    for key in ("digest", "files"):
+        del config[key]
+    write_config(folder, {**config, "format": 1}, signed=False)
+    with pytest.warns(VmaskWarning, match=r"older format, in which an edit of its config\.json is not noticed"):
+        TextClassifier.load(folder)
+
+
+def test_a_report_is_in_the_manifest_and_changes_no_digest(folder):
+    before = config_of(folder)
+    (folder / "report.html").write_text("page", encoding="utf-8")
+    assert persistence.lacks_report(folder)
+    persistence.note_report(folder)
+    assert not persistence.lacks_report(folder)
+    assert config_of(folder)["digest"] == before["digest"]
+    TextClassifier.load(folder)
+    (folder / "report.html").write_text("forged", encoding="utf-8")
+    with pytest.warns(VmaskWarning, match=r"report\.html was changed since it was written"):
+        TextClassifier.load(folder)
+
+
+@pytest.mark.parametrize("noted", [False, True])
+def test_the_report_of_a_model_that_is_replaced_goes(fitted, folder, noted):
+    (folder / "report.html").write_text(f"<html> {persistence.GENERATOR}", encoding="utf-8")
+    if noted:  # else a kill came between the model and its report
+        persistence.note_report(folder)
+    fitted.save(folder, overwrite=True)
+    assert not (folder / "report.html").exists()
+
+
+def test_a_page_of_the_users_own_stays(fitted, folder):
+    (folder / "report.html").write_text("mine", encoding="utf-8")
+    fitted.save(folder, overwrite=True)
+    assert (folder / "report.html").read_text(encoding="utf-8") == "mine"
+
+
 # Overwriting ----------------------------------------------------------------------------------------------
 
 
@@ -221,8 +300,11 @@ def test_a_model_is_replaced_only_when_told(fitted, folder):
     assert files_of(folder) == before
     (folder / "README.md").write_text("stale", encoding="utf-8")
     fitted.save(folder, overwrite=True)
-    assert sorted(files_of(folder)) == FILES
+    assert sorted(files_of(folder)) == ["README.md", "config.json", "model-2.safetensors", "tokenizer-2.json"]
     assert "stale" not in (folder / "README.md").read_text(encoding="utf-8")
+    TextClassifier.load(folder)
+    fitted.save(folder, overwrite=True)
+    assert sorted(files_of(folder)) == FILES
     TextClassifier.load(folder)
 
 
@@ -311,6 +393,8 @@ def test_a_new_or_empty_folder_is_free(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_folder_with_anything_in_it_is_not(folder, tmp_path, resume):
+    (folder / "report.html").write_text("page", encoding="utf-8")
+    persistence.note_report(folder)
     with pytest.raises(OutputExists, match="nothing to resume" if resume else "--overwrite"):
         check_free(folder, resume=resume)
     (tmp_path / "mine").mkdir()
@@ -341,6 +425,20 @@ def test_an_unfinished_training_that_would_replace_a_model_asks_for_both(folder)
     with pytest.raises(OutputExists, match="--overwrite --resume"):
         check_free(folder, resume=True)
     check_free(folder, overwrite=True, resume=True)
+
+
+def test_a_training_whose_report_is_missing_can_be_resumed(folder):
+    with pytest.raises(OutputExists, match=r"Its report is missing: add --resume to write it"):
+        check_free(folder)
+    check_free(folder, resume=True)
+
+
+def test_a_model_that_was_saved_is_not_unfinished_because_its_checkpoint_is_still_there(folder):
+    (folder / "checkpoint").mkdir()
+    assert not persistence.is_trained(folder)
+    (folder / "checkpoint" / "saved").write_text(config_of(folder)["digest"], encoding="utf-8")
+    assert persistence.is_trained(folder)
+    check_free(folder, resume=True)
 
 
 def test_a_folder_that_cannot_be_written_is_said_before_the_training(tmp_path, monkeypatch):

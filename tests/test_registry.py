@@ -39,7 +39,7 @@ def test_a_near_miss_is_suggested():
 
 
 def test_a_notebook_can_add_a_method():
-    registry: Registry[object] = Registry("mask", "vmask.masks")
+    registry: Registry[object] = Registry("mask", "vmask.masks", "WordMask")
 
     @registry.register("mine")
     class Mine:
@@ -54,8 +54,8 @@ def test_a_notebook_can_add_a_method():
 def test_a_package_can_add_a_method_by_entry_point(monkeypatch):
     from importlib.metadata import EntryPoint
 
-    point = EntryPoint("theirs", "collections:Counter", "vmask.masks")
+    point = EntryPoint("theirs", "vmask.masks.base:NoMask", "vmask.masks")
     monkeypatch.setattr("vmask.registry.entry_points", lambda group: [point] if group == "vmask.masks" else [])
-    registry: Registry[object] = Registry("mask", "vmask.masks")
+    registry: Registry[object] = Registry("mask", "vmask.masks", "WordMask")
     assert "theirs" in registry.names()
-    assert registry.get("theirs").__name__ == "Counter"
+    assert registry.get("theirs").__name__ == "NoMask"

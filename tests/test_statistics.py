@@ -81,7 +81,12 @@ def test_bca_beside_scipy(monkeypatch):
 
     found = mean_interval(SKEWED, resamples=40_000)
     expected = stats.bootstrap(
-        (SKEWED,), np.mean, method="BCa", n_resamples=40_000, rng=1, confidence_level=widened(60, 0.95)
+        (SKEWED,),
+        np.mean,
+        method="BCa",
+        n_resamples=40_000,
+        random_state=np.random.default_rng(1),
+        confidence_level=widened(60, 0.95),
     ).confidence_interval
     assert ends(found) == pytest.approx(tuple(expected), abs=0.006)
     # Parts of the method would be seen in it: without them an end moves by more than that.

@@ -1,4 +1,4 @@
-"""`python -m vmask`, also what `accelerate launch -m vmask` runs."""
+"""`python -m vmask`, also what `torchrun -m vmask` and `accelerate launch -m vmask` run."""
 
 import sys
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.config import HIDES
-from vmask.data.words import whole_characters, whole_words
+from vmask.data.words import readable, whole_words
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain.contract import Doc
 
@@ -59,7 +59,7 @@ class BlackBox:
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into words: runs of letters or digits with their apostrophes, and single marks."""
         none = np.zeros(0, np.int32)
-        whole = whole_characters(texts)
+        whole = readable(texts)
         return [
             Doc(text, tuple(map(tuple, spans.tolist())), none)
             for text, spans in zip(whole, whole_words(whole), strict=True)

@@ -171,7 +171,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             X: texts.
             y: labels, strings or numbers.
-            dev: texts and labels that pick the best epoch; by default `dev_fraction` of X is held out.
+            dev: texts and labels that pick the best epoch; by default `dev_fraction` of X is held out, stratified. The
+                same rows in another order give the same dev set; the weights differ a little, as batches do.
             vocabulary_texts: further texts whose words are counted with `vocabulary="paper"`.
             checkpoint: folder for a checkpoint after every epoch.
             resume: continue from the checkpoint where there is one.
@@ -286,9 +287,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_pretrained(cls, path: str | Path, device: str = "auto") -> TextClassifier:
         """Read a model folder, from the disk or by its name on the Hugging Face hub."""
-        from vmask.persistence import CARD, CONFIG, TOKENIZER, WEIGHTS
+        from vmask.persistence import CARD, CONFIG, NAMES
 
-        return cls.load(download(str(path), (CONFIG, WEIGHTS, TOKENIZER, CARD)), device)
+        files = [name for names in NAMES.values() for name in names]
+        return cls.load(download(str(path), (CONFIG, CARD, *files)), device)
 
     def export(self, path: str | Path, format: Literal["hf", "onnx"] | None = None, overwrite: bool = False) -> Any:
         """Write the model for programs without vmask: a Hugging Face folder (encoders) or ONNX.

@@ -11,14 +11,26 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from vmask.errors import ConfigError, did_you_mean
+from vmask.errors import ConfigError, did_you_mean, short
+
+MOST, MOST_TIMES_DEFAULT = 1_000_000, 1_000
+"""Limit of a number that declares none: the first, or this many times its default where that is more."""
+LONGEST_LIST = 1_000
+LARGEST_SEED = 2**63 - 1
 
 O = TypeVar("O")  # noqa: E741 - an options dataclass
 
 
-def option(default: Any, help: str) -> Any:
-    """A dataclass field with a default and its line of help."""
-    return field(default=default, metadata={"help": help})
+def option(default: Any, help: str, most: float | None = None) -> Any:
+    """A dataclass field with a default and its line of help.
+
+    Args:
+        default: its default.
+        help: its line of help.
+        most: largest value of a number, or of the numbers of a list; far above anything sensible, it keeps a slip of
+            the finger from taking all memory. Without it `most_of` says the limit.
+    """
+    return field(default=default, metadata={"help": help, "most": most})
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,7 @@ class DataConfig:
         "vectors",
         "which words are known: those of training and of the vectors, of training alone, or as the paper counts them",
     )
-    vector_words: int = option(50_000, "at most this many words that only the vectors know")
+    vector_words: int = option(50_000, "at most this many words that only the vectors know", most=10_000_000)
     min_count: int | None = option(
         None, "drop words seen fewer times in training; by default the dataset card's rule, else 1"
     )
@@ -43,6 +55,7 @@ class DataConfig:
         None,
         "cut texts after this many words (an encoder: word pieces); by default the dataset card's length, else 256 "
         "(an encoder: 512 tokens)",
+        most=100_000,
     )
     cleaning: Literal["paper", "gentle"] | None = option(
         None,
@@ -58,7 +71,7 @@ class DataConfig:
 class TrainConfig:
     """How a classifier and its mask are trained. Masks and models override the defaults by their `recipe`."""
 
-    epochs: int = option(20, "passes over the training set, at most")
+    epochs: int = option(20, "passes over the training set, at most", most=100_000)
     batch_size: int = option(50, "texts in a step, over all processes")
     stages: int = option(
         1, "2: train without a mask first, then freeze the word vectors and train on with it (the default of encoders)"
@@ -72,7 +85,7 @@ class TrainConfig:
     warmup: float = option(0.0, "share of the training in which the step size rises from 0")
     optimizer: Literal["adam", "adamw"] = option("adam", "`adamw`: weight decay beside the gradient, not in it")
     weight_decay: float = option(0.0, "L2 penalty in the gradient (the `l2` method); decoupled with adamw")
-    accumulate: int = option(1, "compute every step's batch in this many parts, to save memory")
+    accumulate: int = option(1, "compute every step's batch in this many parts, to save memory", most=10_000)
     precision: Literal["auto", "no", "bf16", "fp16"] = option(
         "no", "mixed precision of an encoder; `auto`: bf16 or fp16 on a GPU that has it, none on a CPU"
     )
@@ -84,12 +97,12 @@ class TrainConfig:
         "linear",
         "how beta moves from start to end: straight, not at all, in sawteeth, in ten steps as released",
     )
-    beta_cycles: int = option(4, "number of sawteeth of the cyclic schedule")
+    beta_cycles: int = option(4, "number of sawteeth of the cyclic schedule", most=100_000)
     patience: int = option(10, "stop after this many epochs without a better dev score; 0 never stops")
     select: Literal["accuracy", "macro_f1"] = option("accuracy", "dev score that picks the best epoch")
     class_weight: Literal["balanced"] | None = option(None, "`balanced` weighs rare classes up in the loss")
     pad_to_max: bool = option(False, "pad every text to the full length, in training and after, as released (slow)")
-    seed: int = option(0, "seed of everything random")
+    seed: int = option(0, "seed of everything random", most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         check_positive(self, "epochs", "batch_size", "learning_rate", "mask_learning_rate", "clip", "beta_cycles")
@@ -117,10 +130,10 @@ class ExplainConfig:
 
     method: str = option("mask", "how, see `vmask ls explainers`")
     target: Any = option(None, "label to explain; by default the predicted one")
-    seed: int = option(0, "seed of random methods")
+    seed: int = option(0, "seed of random methods", most=LARGEST_SEED)
     hide: Hide | None = option(None, "how words are hidden; by default remove")
     batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
-    workers: int = option(1, "texts are explained by this many threads; the results are the same")
+    workers: int = option(1, "texts are explained by this many threads; the results are the same", most=1_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "seed", minimum=0)
@@ -136,15 +149,17 @@ class EvaluateConfig:
         "what to measure, see `vmask ls metrics`; `all`: all that apply, `all,-naopc`: all but one",
     )
     explainers: str = option("lime,shapley,mask", "whose explanations; `random` is always measured with them")
-    n: int = option(1000, "texts that are explained, at most, drawn at random; predictions are measured on all")
-    seed: int = option(0, "seed of everything random")
+    n: int = option(
+        1000, "texts that are explained, at most, drawn at random; predictions are measured on all", most=10**9
+    )
+    seed: int = option(0, "seed of everything random", most=LARGEST_SEED)
     hide: str | None = option(
         None, "ways of hiding words to measure by, commas between; by default remove and mask, zero or unk"
     )
     explain_hide: Hide | None = option(None, "how the explainers hide words; by default remove")
     rank: Literal["signed", "absolute"] = option("signed", "order words by their scores or by the size of them")
     batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
-    workers: int = option(1, "texts are explained by this many threads; the results are the same")
+    workers: int = option(1, "texts are explained by this many threads; the results are the same", most=1_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "seed", minimum=0)
@@ -158,7 +173,7 @@ def check_positive(options: Any, *names: str, minimum: float | None = None) -> N
         enough = value is None or (value > 0 if minimum is None else value >= minimum)  # NaN is neither
         if not enough or value == math.inf:
             wanted = "above 0" if minimum is None else f"at least {minimum:g}"
-            raise ConfigError(f"{name} is {value}; it must be {wanted}.")
+            raise ConfigError(f"{name} is {short(value)}; it must be {wanted}.")
 
 
 def check_choices(options: Any) -> None:
@@ -213,7 +228,7 @@ def make(cls: type[O], values: Mapping[str, Any], prefix: str = "") -> O:
     Raises:
         ConfigError: for a key that is no field, with the nearest field, or a value that cannot work.
     """
-    known = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    known = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for key in values:
         if key not in known:
             raise ConfigError(
@@ -221,28 +236,54 @@ def make(cls: type[O], values: Mapping[str, Any], prefix: str = "") -> O:
                 f"Available: {', '.join(sorted(known)) or 'none'}."
             )
     try:
-        built = cls(**{k: _coerce(cls, k, v, prefix) for k, v in values.items()})
+        built = cls(**{k: _coerce(cls, known[k], v, prefix) for k, v in values.items()})
     except TypeError as error:
         raise ConfigError(f"Options of {cls.__qualname__} cannot be used: {error}.") from None
     check_choices(built)
     return built
 
 
-def _coerce(cls: type, name: str, value: Any, prefix: str) -> Any:
-    """Turn JSON lists into tuples and whole numbers into floats, and refuse another type."""
-    wanted = scalar_type(cls, name)
+def most_of(f: dataclasses.Field[Any]) -> float:
+    """The largest number that a field takes."""
+    declared = f.metadata.get("most")
+    if declared is not None:
+        return float(declared) if isinstance(declared, float) else int(declared)
+    default = f.default if isinstance(f.default, (int, float)) else 0
+    return max(MOST, abs(default) * MOST_TIMES_DEFAULT)
+
+
+def _coerce(cls: type, f: dataclasses.Field[Any], value: Any, prefix: str) -> Any:
+    """Turn JSON lists into tuples and whole numbers into floats; refuse another type and what is too large."""
+    wanted, name = scalar_type(cls, f.name), f"{prefix}{f.name}"
+    if hasattr(value, "item"):  # a numpy scalar, as from a parameter grid
+        value = value.item()
+    if wanted is Any:  # a value of the user's own, such as a label
+        return value
     if value is None:
-        if any(part is type(None) for part in _parts(cls, name)):
+        if any(part is type(None) for part in _parts(cls, f.name)):
             return None
     elif wanted is tuple and isinstance(value, (list, tuple)):
+        if len(value) > LONGEST_LIST:
+            raise ConfigError(f"{name} has {len(value):,} entries; it must have at most {LONGEST_LIST:,}.")
+        for one in value:
+            _check_size(f, one, name)
         return tuple(value)
     elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
+        _check_size(f, value, name)
         return float(value)
     elif isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
+        _check_size(f, value, name)
         return value
-    elif hasattr(value, "item"):  # a numpy scalar, as from a parameter grid
-        return _coerce(cls, name, value.item(), prefix)
-    raise ConfigError(f"{prefix}{name} is {value!r}; it must be of type {wanted.__name__}.")
+    raise ConfigError(f"{name} is {short(value)}; it must be of type {wanted.__name__}.")
+
+
+def _check_size(f: dataclasses.Field[Any], value: Any, name: str) -> None:
+    """Raise ConfigError for a number beyond the limit of its field, NaN among them, and for half a character."""
+    if isinstance(value, str):
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise ConfigError(f"{name} is {short(value)}, with half a character in it. Write it in UTF-8.")
+    elif isinstance(value, (int, float)) and not abs(value) <= (most := most_of(f)):  # NaN is not
+        raise ConfigError(f"{name} is {short(value)}; it must be a number of at most {most:,}.")
 
 
 def to_dict(options: Any) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from vmask.data.datasets import Dataset, Split, load_dataset
 from vmask.explain.contract import Explanation
 from vmask.files import write_text
 from vmask.model_report.baseline import linear_baseline
-from vmask.model_report.write import forget
 from vmask.predictor import WordImportance
 from vmask.report.page import Page, render
 
@@ -115,7 +114,6 @@ def run_demo(
             "test_accuracy": accuracy[name],
             "test_n": len(test),
         }
-        forget(out / name)  # that of the model which is replaced
         classifier.save(out / name, overwrite=True)
         classifiers[name] = classifier
     masked = classifiers[f"{model}-vmask"]

@@ -84,7 +84,7 @@ def distil(
     """
     listed = sorted(set(words))
     path = cache_dir() / "distil" / f"{_key(name, listed, dim)}.safetensors"
-    kept = _read(path)
+    kept = _read(path, len(listed))
     if kept is None:
         log.info("Distilling vectors of %s words from %s, once.", f"{len(listed):,}", public_name(name))
         hidden, known = _encode(name, listed)
@@ -171,7 +171,7 @@ def _key(name: str, words: Sequence[str], dim: int) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> tuple[NDArray[np.float16], NDArray[np.bool_]] | None:
+def _read(path: Path, words: int) -> tuple[NDArray[np.float16], NDArray[np.bool_]] | None:
     """What is kept, or None where there is nothing or it is damaged."""
     from safetensors import SafetensorError, safe_open
 
@@ -180,7 +180,8 @@ def _read(path: Path) -> tuple[NDArray[np.float16], NDArray[np.bool_]] | None:
     try:
         with safe_open(path, "np") as file:
             vectors, known = file.get_tensor("vectors"), file.get_tensor("known")
-            if (file.metadata() or {}).get("sha256") == _sum(vectors, known):
+            same = (file.metadata() or {}).get("sha256") == _sum(vectors, known)
+            if same and vectors.ndim == 2 and len(vectors) == words and known.shape == (words,):
                 return vectors, known
     except (OSError, SafetensorError):
         pass

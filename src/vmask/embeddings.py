@@ -36,6 +36,9 @@ Row = Callable[[], NDArray[np.float32]]
 DISTIL = "distil:"
 """Begins a part that is no file: `distil:NAME`, vectors from an encoder."""
 
+MOST_DIM = 100_000
+LONGEST_WORD, LONGEST_LINE = 1 << 20, 1 << 23
+"""In bytes: a file that goes on for longer is none of vectors."""
 _DAMAGED = "It is damaged or was cut short: download or copy it again."
 
 
@@ -304,7 +307,7 @@ def _binary(path: Path, zipped: bool) -> Iterator[tuple[str, Row]]:
             count, dim = (int(field) for field in fields)
         except ValueError:
             count = dim = 0
-        if count < 1 or not 1 <= dim <= 100_000:
+        if count < 1 or not 1 <= dim <= MOST_DIM:
             raise DataError(
                 f"'{path.name}' does not begin with its size, as word2vec's binary form does. {_DAMAGED} "
                 "If it is another format, rename it: .txt or .vec for text."
@@ -315,7 +318,7 @@ def _binary(path: Path, zipped: bool) -> Iterator[tuple[str, Row]]:
             space = buffer.find(b" ", at)
             while space < 0 or space + 1 + size > len(buffer):
                 more = file.read(1 << 20)
-                if not more:
+                if not more or (space < 0 and len(buffer) - at > LONGEST_WORD):
                     raise DataError(f"'{path.name}' ends after {number:,} of its {count:,} words. {_DAMAGED}")
                 buffer, at = buffer[at:] + more, 0
                 space = buffer.find(b" ", at)
@@ -331,17 +334,20 @@ def _from_bytes(buffer: bytes, start: int, dim: int) -> Row:
 
 def _text(path: Path, zipped: bool) -> Iterator[tuple[str, Row]]:
     with _open(path, zipped) as file:
-        first = file.readline().decode("utf-8", "replace")
+        first = file.readline(LONGEST_LINE).decode("utf-8", "replace")
         fields = first.rstrip().split(" ")
-        header = len(fields) == 2 and all(field.isdigit() for field in fields)
+        header = len(fields) == 2 and all(field.isdecimal() and len(field) < 16 for field in fields)
         dim = int(fields[1]) if header else len(fields) - 1
-        if dim < 1:
-            raise DataError(f"The first line of '{path.name}' is no word with numbers. {_DAMAGED}")
+        if not 1 <= dim <= MOST_DIM:
+            raise DataError(
+                f"The first line of '{path.name}' is no word with numbers, or with more than {MOST_DIM:,} of them. "
+                f"{_DAMAGED}"
+            )
         yield "", lambda: np.zeros(dim, np.float32)
         if not header:
             yield fields[0], _from_line(first, dim, path, 1)
         number, line = 1, first
-        for number, raw in enumerate(file, 2):
+        for number, raw in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 2):
             line = raw.decode("utf-8", "replace")
             # GloVe 840B has words such as `. . .`: the numbers are the last `dim` fields.
             simple = line.count(" ") <= dim
@@ -378,13 +384,14 @@ def _npy(path: Path) -> tuple[int, Iterator[tuple[str, Row]]]:
     try:
         matrix: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         words = names.read_bytes().decode("utf-8").split("\n")
-    except (ValueError, OSError, EOFError) as error:
+    except Exception as error:  # numpy reads the header as Python does, which raises much
         raise DataError(f"'{path.name}' or '{names.name}' cannot be read: {error}. {_DAMAGED}") from None
     if words[-1] == "":
         words.pop()
-    if matrix.ndim != 2 or matrix.dtype.kind != "f" or len(matrix) != len(words):
+    whole = matrix.ndim == 2 and matrix.dtype.kind == "f" and len(matrix) == len(words)
+    if not whole or not 1 <= matrix.shape[1] <= MOST_DIM:
         raise DataError(
-            f"'{path.name}' has shape {matrix.shape}, {matrix.dtype}, and '{names.name}' {len(words):,} "
+            f"'{path.name}' has shape {matrix.shape!s:.60}, {matrix.dtype}, and '{names.name}' {len(words):,} "
             "words. Give a matrix of floats with one row a word."
         )
     return matrix.shape[1], ((word, _from_matrix(matrix, i)) for i, word in enumerate(words))

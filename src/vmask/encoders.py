@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from vmask.data.assets import ENCODERS, fetch
-from vmask.errors import AssetError, ConfigError, FileMissing, MissingExtra, ModelFolderError, did_you_mean
+from vmask.data.tokenizer_file import LIMIT_BYTES, check_tokenizer, guarded
+from vmask.errors import AssetError, ConfigError, DataError, FileMissing, MissingExtra, ModelFolderError, did_you_mean
 from vmask.files import sha256
+from vmask.outside import read_json, read_text
 
 __all__ = [
     "ENCODERS",
+    "check_counts",
     "download",
     "encoder_digest",
     "is_encoder_name",
@@ -32,12 +35,25 @@ __all__ = [
     "load_tokenizer",
     "locate_encoder",
     "network_of",
+    "plain_config",
     "public_name",
     "quiet",
 ]
 
 _DIGESTED = ("config.json", "model*.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt")
 """What the answers of an encoder depend on."""
+_NEEDED = (*_DIGESTED, "*.safetensors.index.json", "special_tokens_map.json", "added_tokens.json", "*.model")
+"""What is loaded of an encoder: no code, no pickle."""
+INDEX = "model.safetensors.index.json"
+_LOADS = re.compile(
+    r"auto_map|name_or_path|_implementation|quantization_config|^custom_(pipelines|generate)|backbone|timm|_commit_hash"
+    r"|^use_kernels?$|kernel_config|^adapters?$|^peft|transformers_weights|trust_remote_code"
+)
+"""Keys of a configuration that name code, weights or kernels to load."""
+_LABELS = ("id2label", "label2id", "num_labels")
+_COUNTS = re.compile(r"layer|block|depth|label|head|group|expert|repeat|stage")
+"""Keys whose numbers are counted up to when a configuration is read."""
+MOST, LARGEST = 10**6, 10**12
 _FIX = f"Give the folder of an encoder with its tokenizer, a name on the Hugging Face hub, or {' or '.join(ENCODERS)}."
 
 
@@ -52,7 +68,15 @@ def is_encoder_name(name: str) -> bool:
     """
     if name in ENCODERS or "/" in name or os.sep in name or re.fullmatch(r"[\w.]+(-[\w.]+)+", name):
         return True
-    return bool(name) and Path(name).expanduser().is_dir()
+    return bool(name) and expanded(name).is_dir()
+
+
+def expanded(name: str) -> Path:
+    """A path with `~` filled in; as it is where that is nobody's home."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)
 
 
 def locate_encoder(name: str) -> str:
@@ -65,11 +89,11 @@ def locate_encoder(name: str) -> str:
     """
     if name in ENCODERS:
         return str(fetch(name))
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise ModelFolderError(f"The folder '{name}' has no config.json, so it is no encoder. {_FIX}")
-        if '"best_epoch"' in (path / "config.json").read_text(encoding="utf-8", errors="replace"):
+        if _is_model(path):
             raise ModelFolderError(
                 f"'{name}' is a model that vmask trained. To start from it, give its encoder to --model and this "
                 "folder to --init-from."
@@ -80,9 +104,18 @@ def locate_encoder(name: str) -> str:
     return name
 
 
+def _is_model(folder: Path) -> bool:
+    """Whether a folder is a model of ours; what else is wrong with its configuration is said when it is loaded."""
+    try:
+        config = read_json(folder / "config.json")
+    except DataError:
+        return False
+    return isinstance(config, dict) and "best_epoch" in config
+
+
 def public_name(name: str) -> str:
     """The name that a model card tells: where on a disk a folder lay is nobody's business."""
-    path = Path(name).expanduser()
+    path = expanded(name)
     if name not in ENCODERS and path.is_dir():
         return path.resolve().name
     return path.name if name.startswith((".", "/", "~")) or path.is_absolute() else name  # it may be gone by now
@@ -103,16 +136,73 @@ def load_pretrained(kind: str, name: str, **options: Any) -> Any:
     """
     if find_spec("transformers") is None:
         raise MissingExtra("An encoder", "encoders")
-    location = locate_encoder(name)
+    folder = download(locate_encoder(name), _NEEDED)
     import transformers
 
+    labels = options.pop("num_labels", None)
     if kind.startswith("AutoModel"):
         options.setdefault("use_safetensors", True)  # the other form is a pickle
     try:
-        with quiet():
-            return getattr(transformers, kind).from_pretrained(location, trust_remote_code=False, **options)
+        with quiet(), _within(folder):
+            config = _config_of(folder, labels)
+            if kind == "AutoConfig":
+                return config
+            loader = getattr(transformers, kind)
+            with guarded("it cannot be read"):
+                return loader.from_pretrained(str(folder), config=config, trust_remote_code=False, **options)
     except Exception as error:  # OSError and ValueError mostly; a broken tokenizer.json raises a bare Exception
-        raise _cannot_be_loaded(name, location, error) from error
+        raise _cannot_be_loaded(name, str(folder), error) from error
+
+
+def _config_of(folder: Path, labels: int | None) -> Any:
+    """The configuration of a folder, as data alone; one that transformers reads itself may name code."""
+    values = read_json(folder / "config.json")
+    if not isinstance(values, dict):
+        raise ModelFolderError("its config.json is no configuration")
+    check_counts(values)
+    kept = plain_config(values)
+    if labels is not None:
+        kept["num_labels"] = labels
+    else:
+        kept |= {key: values[key] for key in _LABELS if key in values}
+    return _built(kept)
+
+
+def _built(values: dict[str, Any]) -> Any:
+    """A configuration of a kind that transformers itself knows."""
+    import transformers
+
+    kind = values.get("model_type")
+    if not isinstance(kind, str) or kind not in transformers.CONFIG_MAPPING:
+        raise ModelFolderError(f"its model_type, {kind!r:.60}, is none that transformers knows")
+    return transformers.CONFIG_MAPPING[kind].from_dict(values)
+
+
+@contextmanager
+def _within(folder: Path) -> Iterator[None]:
+    """Hold what is built from a folder to the sizes of its weights; refuse files that would bring others in.
+
+    Raises:
+        ModelFolderError: before anything is allocated.
+    """
+    from vmask.tensor_shapes import no_larger_than, read_shapes
+
+    if (folder / "adapter_config.json").exists():
+        raise ModelFolderError("it has an adapter beside it, adapter_config.json. Merge it into the encoder first")
+    if (folder / "tokenizer.json").exists():
+        check_tokenizer(read_text(folder / "tokenizer.json", LIMIT_BYTES))
+    weights = sorted(folder.glob("*.safetensors"))
+    if (folder / INDEX).exists():
+        parts = read_json(folder / INDEX)["weight_map"].values()
+        if any(not isinstance(part, str) or folder / part not in weights for part in parts):
+            raise ModelFolderError(f"its {INDEX} names files that are no safetensors of this folder")
+    if odd := [path.name for path in weights if not path.is_file()]:
+        raise ModelFolderError(f"its {odd[0]} is no file")
+    if not weights:  # said by what loads them
+        yield
+        return
+    with no_larger_than({f"{file.name} {name}": size for file in weights for name, size in read_shapes(file).items()}):
+        yield
 
 
 def load_tokenizer(name: str) -> Any:
@@ -127,6 +217,12 @@ def load_tokenizer(name: str) -> Any:
             f"The encoder '{name}' has no fast tokenizer. Words are found in a text by the offsets of their pieces, "
             "which only fast tokenizers tell. Choose an encoder with a tokenizer.json."
         )
+    most = tokenizer.model_max_length
+    if not isinstance(most, (int, float)) or not most >= 3:
+        raise ConfigError(
+            f"The tokenizer of '{name}' says that a text has at most {most!r:.40} tokens. Correct model_max_length in "
+            "its tokenizer_config.json."
+        )
     return tokenizer
 
 
@@ -140,21 +236,54 @@ def load_encoder(name: str) -> Any:
     return load_pretrained("AutoModel", name).float().eval()
 
 
+def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration of transformers as data alone: without code, paths, and names of things that it would load.
+
+    Labels are left out too: a model folder has its own.
+    """
+    kept: dict[str, Any] = {}
+    for key, value in config.items():
+        if _LOADS.search(key) or key in _LABELS or (isinstance(value, str) and re.search(r"[/\\]", value)):
+            continue
+        kept[key] = plain_config(value) if isinstance(value, dict) else value
+    return kept
+
+
+def check_counts(config: Mapping[str, Any]) -> None:
+    """Refuse a configuration with so many layers, labels or heads that merely reading it would take for ever.
+
+    Raises:
+        ModelFolderError: naming the number.
+    """
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            check_counts(value)
+        for number in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(number, Mapping):
+                check_counts(number)
+            if isinstance(number, int) and number > (MOST if _COUNTS.search(str(key)) else LARGEST):
+                raise ModelFolderError(f"its configuration says {key!s:.60}: {number:.3g}, which no encoder has")
+
+
 def network_of(config: dict[str, Any], classes: int) -> Any:
     """An encoder with a classification head and fresh weights, from what `config.to_dict()` of transformers gave.
 
+    Only classes that transformers itself knows are built, and nothing is loaded that the configuration names.
+
     Raises:
         MissingExtra: without transformers.
-        ValueError: for a configuration of a kind that transformers does not know.
+        ModelFolderError, ValueError: for a configuration of a kind that transformers does not know.
     """
     if find_spec("transformers") is None:
         raise MissingExtra("An encoder", "encoders")
     import transformers
 
-    values = {key: value for key, value in config.items() if key not in ("model_type", "dtype", "torch_dtype")}
-    built = transformers.AutoConfig.for_model(config["model_type"], **{**values, "num_labels": classes})
+    check_counts(config)
+    values = {key: value for key, value in plain_config(config).items() if key not in ("dtype", "torch_dtype")}
     with quiet():
-        return transformers.AutoModelForSequenceClassification.from_config(built).float()  # type: ignore[no-untyped-call]
+        built = _built({**values, "num_labels": classes})
+        auto = transformers.AutoModelForSequenceClassification
+        return auto.from_config(built, trust_remote_code=False).float()  # type: ignore[no-untyped-call]
 
 
 def encoder_digest(name: str) -> str:
@@ -188,7 +317,7 @@ def download(name: str, patterns: Sequence[str]) -> Path:
     Raises:
         AssetError: for a name that cannot be had.
     """
-    path = Path(name).expanduser()
+    path = expanded(name)
     if path.exists() or name.startswith((".", "/", "~")) or path.is_absolute() or name.count("/") > 1:
         return path
     if find_spec("huggingface_hub") is None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_NAME = 100
+"""Characters of a name that somebody can have misspelt."""
+
 
 class VmaskError(Exception):
     """Base of all errors that are the user's to fix; the CLI prints them without a traceback, exit code 2."""
@@ -54,6 +57,10 @@ class TrainingDiverged(VmaskError, ArithmeticError):
     """The loss became NaN or infinite."""
 
 
+class WorkFailed(VmaskError, RuntimeError):
+    """Some pieces of a grid failed; the others are done."""
+
+
 class NoWordScores(VmaskError, TypeError):
     """The model has no ranking of words."""
 
@@ -71,6 +78,10 @@ class MissingExtra(VmaskError, ImportError):
         super().__init__(f"{what} needs the '{extra}' extra. Run: pip install 'vmask[{extra}]'")
 
 
+class PluginError(VmaskError, ValueError):
+    """What another package adds to vmask cannot be used."""
+
+
 class UnknownName(VmaskError, LookupError):
     """A name that is not registered, with the nearest one that is.
 
@@ -85,5 +96,17 @@ class UnknownName(VmaskError, LookupError):
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return `" Did you mean 'x'?"`, or an empty string where nothing is near."""
-    near = difflib.get_close_matches(name, list(names), n=1)
+    near = difflib.get_close_matches(name, list(names), n=1) if len(name) <= LONGEST_NAME else []  # it is quadratic
     return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def short(value: object, most: int = 80) -> str:
+    """A value as messages show it: its repr, cut where it is long.
+
+    >>> short("abc"), short("a" * 100, 10), short(10**5000)
+    ("'abc'", "'aaaaaaaa…", 'a number of more than 1,500 digits')
+    """
+    if isinstance(value, int) and value.bit_length() > 5000:  # Python writes out no more than 4,300 digits
+        return "a number of more than 1,500 digits"
+    shown = repr(value)
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"

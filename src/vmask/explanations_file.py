@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
 from vmask.data.readers import existing
-from vmask.data.words import whole_characters
-from vmask.errors import DataError, OutputExists
+from vmask.data.words import readable
+from vmask.errors import DataError, OutputExists, VmaskError
 from vmask.explain.contract import Explanation
-from vmask.files import to_json, write_text
+from vmask.files import sync, to_json, write_text
+from vmask.locks import lock
+from vmask.outside import read_json, read_json_lines
 
 
 def read_explanations(path: str | Path) -> Iterator[Explanation]:
@@ -29,17 +33,15 @@ def read_explanations(path: str | Path) -> Iterator[Explanation]:
 
 
 def _read(path: Path) -> Iterator[Explanation]:
-    with path.open("rb") as lines:  # bytes end a line at a line feed only; texts may hold other line ends
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                yield Explanation.from_dict(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-                raise DataError(
-                    f"Line {number} of '{path}' is not an explanation: {what}. Remove it, or make the file anew."
-                ) from None
+    for number, value in read_json_lines(path):
+        try:
+            explanation = Explanation.from_dict(value)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise DataError(
+                f"Line {number} of '{path}' is not an explanation: {what}. Remove it, or make the file anew."
+            ) from None
+        yield explanation
 
 
 class ExplanationsFile:
@@ -56,6 +58,7 @@ class ExplanationsFile:
 
     Attributes:
         done: number of explanations that are there already.
+        goes_on: whether the same was asked before, and cut off.
 
     Raises:
         OutputExists: where the file is there, or an unfinished one that was asked for otherwise.
@@ -64,46 +67,63 @@ class ExplanationsFile:
     def __init__(self, path: Path, asked: Mapping[str, Any], overwrite: bool = False) -> None:
         self.path = path
         self.part = path.with_name(f"{path.name}.part")
-        self.side = path.with_name(f"{path.name}.part.json")
+        self.side = side_of(path)
         self.asked = json.loads(json.dumps(asked))
+        self.overwrite = overwrite
         if path.is_dir():
             raise OutputExists(f"{path} is a folder. Name a file.")
         if self.part.exists():
-            with self.part.open("rb") as stream:
-                self._lock(stream)  # only a look; it is let go at once
-        self.done = _lines(self.part) if self.part.exists() and not overwrite else 0
-        if self.done:
+            with self._alone():  # only a look; it is let go at once
+                pass
+        self.source, self.done = self._there_already()
+        same = not overwrite and self._asked_before() == self.asked
+        self.goes_on = same and (self.done > 0 or not path.exists() or self.source == path)
+        if self.source == self.part and self.done:
             self._check_asked()
-        elif path.exists() and not overwrite:  # with lines in the part, replacing it was begun
+        elif path.exists() and not overwrite and not self.goes_on:  # with lines in the part, replacing it was begun
             raise OutputExists(f"{path} exists. Choose another file, or add --overwrite to replace it.")
 
-    def _lock(self, stream: IO[bytes]) -> None:
-        """Keep others from writing while `stream` is open, where the system can.
+    def _there_already(self) -> tuple[Path, int]:
+        """The file that has explanations to begin with, and how many; all of them where only the end was cut off."""
+        if self.overwrite:
+            return self.part, 0
+        if self.part.exists():
+            return self.part, _lines(self.part)
+        return (self.path, _lines(self.path)) if self.path.exists() and self.side.exists() else (self.part, 0)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep others from writing, where the system can.
 
         Raises:
-            OutputExists: where another process is writing.
+            OutputExists: where another process is writing, or was until now.
         """
+        with self.part.open("ab") as stream:
+            free = lock(stream.fileno())
+            with suppress(FileNotFoundError):  # the other may have renamed it
+                free = free and os.path.samestat(self.part.stat(), os.fstat(stream.fileno()))
+            if not free or not self.part.exists():
+                raise OutputExists(
+                    f"Another process is writing {self.part}. Wait until it is done, or choose another file."
+                )
+            yield
+
+    def _asked_before(self) -> dict[str, Any] | None:
+        """What the explanations that are there were asked for, None where that cannot be read."""
         try:
-            import fcntl
-        except ImportError:  # not on Windows
-            return
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise OutputExists(
-                f"Another process is writing {self.part}. Wait until it is done, or choose another file."
-            ) from None
+            return dict(read_json(self.side))
+        except (OSError, VmaskError, ValueError, TypeError):
+            return None
 
     def _check_asked(self) -> None:
         """Refuse to go on with explanations of another kind."""
         way_out = f"Choose another file than {self.path}, or add --overwrite to start anew."
-        try:
-            before = dict(json.loads(self.side.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+        before = self._asked_before()
+        if before is None:
             raise OutputExists(
                 f"{self.part} holds {self.done:,} explanations, and {self.side.name}, which said what they are, cannot "
                 f"be read. {way_out}"
-            ) from None
+            )
         names = [name for name in {**before, **self.asked} if before.get(name) != self.asked.get(name)]
         if names:
             what = "; ".join(f"{name} {_short(before.get(name))}, now {_short(self.asked.get(name))}" for name in names)
@@ -112,7 +132,11 @@ class ExplanationsFile:
             )
 
     def filled(
-        self, texts: Iterable[str], explain: Callable[[Iterator[str]], Iterable[Explanation]], at_once: int
+        self,
+        texts: Iterable[str],
+        explain: Callable[[Iterator[str]], Iterable[Explanation]],
+        at_once: int,
+        through: Callable[[Iterator[Explanation]], Iterator[Explanation]] = iter,
     ) -> Iterator[Explanation]:
         """All explanations in order: those that are there, then new ones, each written before it is given on.
 
@@ -121,50 +145,75 @@ class ExplanationsFile:
             explain: explains texts.
             at_once: number of texts that it works on together. Their company may decide the last digit of a score, so
                 it is started at a multiple of this and the file ends up the same, byte by byte, as one never cut off.
+            through: what they pass on their way, such as a page that shows them; the file gets its name after that, so
+                that both are made again where this is cut off.
 
         Raises:
             DataError: where the texts are not those that are there, or a line is damaged.
         """
         rest = iter(texts)
-        again: list[str] = []
-        for explanation in self._there(rest):
-            again = [*again, explanation.text] if len(again) + 1 < at_once else []
-            yield explanation
-        yield from self._added(islice(explain(chain(again, rest)), len(again), None))
-        self.part.replace(self.path)
-        self.side.unlink(missing_ok=True)
+        if self.source == self.path:  # whole; only the end was cut off
+            yield from through(self._there(rest))
+            if next(rest, None) is not None:
+                raise DataError(
+                    f"{self.path} holds {self.done:,} explanations, but the input has more texts. Give the same texts, "
+                    "or add --overwrite to start anew."
+                )
+            self.side.unlink()
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._alone():
+            if (self.source, self.done) != self._there_already():
+                raise OutputExists(
+                    f"Another process has written {self.path} since this one was started. Run the command again."
+                )
+            yield from through(self._added(rest, explain, at_once))
+            sync(self.part)
+            self.part.replace(self.path)
+            sync(self.path.parent)
+            self.side.unlink()
 
     def _there(self, texts: Iterator[str]) -> Iterator[Explanation]:
         """The explanations that are there, while their texts are taken from `texts`."""
         if not self.done:
             return
         way_out = f"Give the same texts to go on, or add --overwrite to start {self.path} anew."
-        for number, explanation in enumerate(islice(read_explanations(self.part), self.done), 1):
+        for number, explanation in enumerate(islice(read_explanations(self.source), self.done), 1):
             text = next(texts, None)
             if text is None:
                 raise DataError(
-                    f"{self.part} holds {self.done:,} explanations, but the input has {number - 1:,} texts. {way_out}"
+                    f"{self.source} holds {self.done:,} explanations, but the input has {number - 1:,} texts. {way_out}"
                 )
-            if whole_characters([text]) != [explanation.text]:
-                raise DataError(f"Line {number} of {self.part} explains another text than the input has. {way_out}")
+            if readable([text]) != [explanation.text]:
+                raise DataError(f"Line {number} of {self.source} explains another text than the input has. {way_out}")
             yield explanation
 
-    def _added(self, explanations: Iterable[Explanation]) -> Iterator[Explanation]:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+    def _added(
+        self, texts: Iterator[str], explain: Callable[[Iterator[str]], Iterable[Explanation]], at_once: int
+    ) -> Iterator[Explanation]:
+        """Those that are there, then new ones, which are added to the part."""
+        again: list[str] = []
+        for explanation in self._there(texts):
+            again = [*again, explanation.text] if len(again) + 1 < at_once else []
+            yield explanation
         with self.part.open("a+b") as stream:
-            self._lock(stream)
             _drop_torn(stream, keep=self.done)
             write_text(self.side, to_json(self.asked))  # after lines that were asked otherwise are gone
             try:
-                for explanation in explanations:
+                for explanation in islice(explain(chain(again, texts)), len(again), None):
                     stream.write(f"{explanation.to_json()}\n".encode())
                     stream.flush()  # a process that is killed loses nothing that was given on
                     yield explanation
             except BaseException:
                 if not stream.tell():  # nothing to go on with, so leave nothing behind
-                    self.part.unlink()
                     self.side.unlink()
+                    self.part.unlink()
                 raise
+
+
+def side_of(path: Path) -> Path:
+    """The file beside explanations in the making that says what was asked; it goes when all is done."""
+    return path.with_name(f"{path.name}.part.json")
 
 
 def _lines(path: Path) -> int:

@@ -1,8 +1,17 @@
-"""A model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`. Never a pickle."""
+"""A model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`. Never a pickle.
+
+`config.json` is the manifest: it names the other files, has their digests, and one of its own content, so that an edit
+of any of them is found. It is replaced last. New weights are written beside the old ones under a name of their own
+(`model-2.safetensors`), so that at every moment the folder holds one complete model.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import os
+import warnings
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,25 +21,63 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 
 from vmask import __version__
-from vmask.errors import ModelFolderError, OutputExists, VmaskError
-from vmask.files import is_free, replacing, sha256, to_json
+from vmask.data.tokenizer_file import LIMIT_BYTES
+from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists, VmaskError, VmaskWarning
+from vmask.files import is_free, left_behind, replacing, sha256, sweep, to_json, write_text
 from vmask.model_card import model_card
+from vmask.outside import read_json, read_text
 from vmask.plan import Plan
 from vmask.stored import facts_of, lacking, read_predictor, save_tokenizer, tensors_of
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
 
-FORMAT = 1
-CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "README.md"
+FORMAT, UNSIGNED = 2, 1
+"""The format that is written, and an older one without a digest of its configuration."""
+CONFIG, WEIGHTS, TOKENIZER, CARD, REPORT = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "README.md",
+    "report.html",
+)
+NAMES = {WEIGHTS: (WEIGHTS, "model-2.safetensors"), TOKENIZER: (TOKENIZER, "tokenizer-2.json")}
+"""What a file may be called: a second model is written beside the first, under the other name."""
+GENERATOR, HEAD = "vmask model report", 2000
+"""What the page of a model says that it is, among its first so many bytes."""
 CHECKPOINT = "checkpoint"
 """Folder inside a model folder where an unfinished training keeps its state."""
+SAVED = "saved"
+"""File in it with the digest of the model that was made of it, written just before that model is."""
 _KINDS = {
     **dict.fromkeys(("labels", "history"), list),
     **dict.fromkeys(("plan", "params", "data", "about", "sha256"), dict),
     "best_epoch": int,
 }
 """What `config.json` must have besides its format."""
+_NOTED: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("text", "label", "dataset", "source", "source_sha256", "dataset_fingerprint"), str),
+    **dict.fromkeys(("fingerprint", "encoder", "merging"), str),
+    **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
+    **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
+    **dict.fromkeys(("notes", "vectors", "missing"), list),
+    "coverage": dict,
+}
+"""What is noted of the data and the training; other keys may have any value."""
+_UNKNOWN: dict[str, dict[str, Any]] = {
+    "words": {"train": 0, "dev": 0, "vocabulary": 0, "vectors": [], "dim": 0, "coverage": None},
+    "pieces": {
+        "train": 0,
+        "dev": 0,
+        "vocabulary": 0,
+        "encoder": "unknown",
+        "max_tokens": 0,
+        "cut": 0,
+        "coverage": None,
+    },
+}
+"""Stands for what a folder does not say of its data: older ones say less."""
+_NOT_SIGNED = ("digest", "report")
 
 
 def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> None:
@@ -44,30 +91,60 @@ def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> Non
     unfinished, finished = (path / CHECKPOINT).is_dir(), (path / CONFIG).exists()
     if not unfinished and not finished:
         raise OutputExists(f"{path} exists and holds other files than a model. Choose another folder.")
-    if overwrite or (unfinished and resume and not finished):
+    if overwrite or (unfinished and resume and not finished) or (resume and is_trained(path) and lacks_report(path)):
         return
     fix = "Choose another folder, or add --overwrite to replace it."
-    if resume:
-        fix = "Its training is finished, there is nothing to resume."
-    if unfinished:
+    if is_trained(path):
+        if resume:
+            fix = "Its training is finished, there is nothing to resume."
+        elif lacks_report(path):
+            fix = "Its report is missing: add --resume to write it. Or choose another folder, or add --overwrite."
+    elif unfinished:
         fix = "It holds an unfinished training. Add --resume to continue it, or --overwrite to start anew."
-    if unfinished and finished:
-        fix = "It holds a model and an unfinished training. Add --overwrite --resume to continue and replace the model."
+        if finished:
+            fix = (
+                "It holds a model and an unfinished training. Add --overwrite --resume to continue and replace the "
+                "model."
+            )
     raise OutputExists(f"{path} exists. {fix}")
 
 
+def is_trained(path: Path) -> bool:
+    """Whether a folder holds a model and no training that is still to be finished."""
+    if not (path / CONFIG).is_file():
+        return False
+    if not (path / CHECKPOINT).is_dir():
+        return True
+    with suppress(OSError, DataError, ModelFolderError):
+        return bool(read_config(path).get("digest") == read_text(path / CHECKPOINT / SAVED))
+    return False
+
+
+def lacks_report(path: Path) -> bool:
+    """Whether the report of a model was not written to its end."""
+    if not (path / REPORT).is_file():
+        return True
+    with suppress(ModelFolderError):
+        config = read_config(path)
+        return bool(config["format"] != UNSIGNED and "report" not in config)
+    return False
+
+
 def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = False) -> Path:
-    """Write a fitted classifier to a folder; `config.json` comes last, so a folder that has it is complete.
+    """Write a fitted classifier to a folder; whenever it is cut off, the old model or the new one is there in full.
 
     Raises:
         OutputExists: where the folder holds another model, or other files of these names.
         ModelFolderError: where the disk refuses; nothing half-written is left.
     """
     predictor = classifier._predictor()
+    old = _manifest(path)
+    names = {kind: choices[old["files"].get(kind) == choices[0]] for kind, choices in NAMES.items()}
     in_the_way = [name for name in (CONFIG, WEIGHTS, TOKENIZER, CARD) if (path / name).exists()]
-    if in_the_way and not (path / CONFIG).exists():
+    ours = (path / CONFIG).exists() or (path / CHECKPOINT).is_dir() or left_behind(path, CONFIG)
+    if in_the_way and not ours:
         raise OutputExists(f"{path} has a {in_the_way[0]} that is not of a model of ours. Choose another folder.")
-    if in_the_way and not overwrite:
+    if (path / CONFIG).exists() and not overwrite:
         raise OutputExists(f"{path} exists. Choose another folder, or pass overwrite=True (--overwrite).")
     new = not path.exists()
     try:
@@ -75,13 +152,15 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
         # Everything is written before anything is renamed, and config.json is renamed last.
         with ExitStack() as stack:
             config, card, tokenizer, weights = (
-                stack.enter_context(replacing(path / name)) for name in (CONFIG, CARD, TOKENIZER, WEIGHTS)
+                stack.enter_context(replacing(path / name)) for name in (CONFIG, CARD, names[TOKENIZER], names[WEIGHTS])
             )
             save_file(tensors_of(predictor), weights)
             save_tokenizer(predictor, tokenizer)
+            manifest = _signed(_config(classifier, names, {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}))
             card.write_text(model_card(classifier), encoding="utf-8")
-            digests = {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}
-            config.write_text(to_json(_config(classifier, digests)), encoding="utf-8")
+            config.write_text(to_json(manifest), encoding="utf-8")
+            if (path / CHECKPOINT).is_dir():
+                write_text(path / CHECKPOINT / SAVED, manifest["digest"])
     except (OSError, SafetensorError) as error:
         if new:
             with suppress(OSError):
@@ -90,10 +169,40 @@ def save_classifier(classifier: TextClassifier, path: Path, overwrite: bool = Fa
             f"The model could not be saved to {path}: {error}. Free some space or choose another folder; "
             "a checkpoint of the training stays where it was."
         ) from None
+    tidy(path)
     return path
 
 
-def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, Any]:
+def _manifest(path: Path) -> dict[str, Any]:
+    """What the `config.json` of a folder says of its files, as far as it can be read."""
+    with suppress(OSError, DataError, TypeError, AttributeError):
+        config = read_json(path / CONFIG)
+        files = {kind: config.get("files", {}).get(kind, kind) for kind in NAMES}
+        return {"files": files, "report": config.get("report")}
+    return {"files": {}, "report": None}
+
+
+def tidy(path: Path) -> None:
+    """Remove from a folder with a complete model what belongs to the one before it, and what kills left behind."""
+    current = _manifest(path)
+    for kind, choices in NAMES.items():
+        for name in choices:
+            if name != current["files"].get(kind, name):
+                (path / name).unlink(missing_ok=True)
+    if current["report"] is None and is_report(path / REPORT):
+        (path / REPORT).unlink()
+    sweep(path)
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report of a model, by what its first lines say."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return GENERATOR.encode() in stream.read(HEAD)
+
+
+def _config(classifier: TextClassifier, names: dict[str, str], digests: dict[str, str]) -> dict[str, Any]:
     config = {
         "format": FORMAT,
         "vmask": __version__,
@@ -105,10 +214,28 @@ def _config(classifier: TextClassifier, digests: dict[str, str]) -> dict[str, An
         "best_epoch": classifier.best_epoch_,
         "history": classifier.history_,
         "about": classifier.about_,
+        "files": names,
         "sha256": digests,
     }
     # Options may be numpy numbers, from a parameter grid.
     return dict(json.loads(json.dumps(config, default=lambda v: v.item() if isinstance(v, np.generic) else str(v))))
+
+
+def digest_of(config: dict[str, Any]) -> str:
+    """The sha256 of a model: of all that its `config.json` says, and so of the files whose digests stand there."""
+    signed = {key: value for key, value in config.items() if key not in _NOT_SIGNED}
+    return hashlib.sha256(json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _signed(config: dict[str, Any]) -> dict[str, Any]:
+    return {**config, "digest": digest_of(config)}
+
+
+def note_report(path: Path) -> None:
+    """Put the digest of a model's report into its manifest: the report is complete."""
+    config = read_config(path)
+    if config["format"] != UNSIGNED and (path / REPORT).is_file():
+        write_text(path / CONFIG, to_json({**config, "report": {"sha256": sha256(path / REPORT)}}))
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -128,20 +255,49 @@ def read_config(path: Path) -> dict[str, Any]:
             f"{path} is not a complete model folder. {hint if (path / CHECKPOINT).is_dir() else other}"
         )
     try:
-        config = json.loads((path / CONFIG).read_text(encoding="utf-8"))
+        config = read_json(path / CONFIG)
         _refuse_others(path, config)
         number = config["format"]
-    except (ValueError, TypeError, KeyError, OSError):
+    except (DataError, TypeError, KeyError, OSError):
         raise ModelFolderError(f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew.") from None
-    if number != FORMAT:
+    if number not in (FORMAT, UNSIGNED):
         raise ModelFolderError(
-            f"{path} has format {number!r}; this version of vmask reads format {FORMAT}. "
+            f"{path} has format {number!r:.20}; this version of vmask reads format {FORMAT}. "
             "Install the vmask that wrote it "
-            f"({config.get('vmask', 'unknown')}), or train the model again."
+            f"({config.get('vmask', 'unknown')!s:.20}), or train the model again."
         )
-    if bad := [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)] + lacking(config):
+    if number != UNSIGNED and config.get("digest") != digest_of(config):
+        raise ModelFolderError(f"{path / CONFIG} is not what was saved: it was edited or damaged. Copy it anew.")
+    bad = [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)] + lacking(config)
+    if not bad:
+        bad = [key for key in ("about", "data") if not _is_noted(config[key])]
+        bad += [] if all(map(_is_epoch, config["history"])) else ["history"]
+        bad += [] if 1 <= config["best_epoch"] <= len(config["history"]) else ["best_epoch"]
+    if bad:
         raise ModelFolderError(f"{path / CONFIG} is damaged: it has no usable {bad[0]!r}. Copy the model folder anew.")
     return dict(config)
+
+
+def _is_epoch(row: Any) -> bool:
+    """Whether this is a row of the history of a training."""
+    if not isinstance(row, dict) or any(isinstance(value, (dict, list)) for value in row.values()):
+        return False
+    return all(isinstance(row.get(key), (int, float)) for key in ("epoch", "loss", "dev_accuracy"))
+
+
+def _is_noted(value: dict[str, Any]) -> bool:
+    """Whether facts are of the kinds that messages and reports can tell."""
+    for key, kind in _NOTED.items():
+        one = value.get(key)
+        if one is None:
+            continue
+        if not isinstance(one, kind) or (isinstance(one, float) and not math.isfinite(one)):
+            return False
+        if isinstance(one, list) and not all(isinstance(inner, str) for inner in one):
+            return False
+        if isinstance(one, dict) and not _is_noted(one):
+            return False
+    return True
 
 
 def _refuse_others(path: Path, config: Any) -> None:
@@ -157,6 +313,51 @@ def _refuse_others(path: Path, config: Any) -> None:
         raise ModelFolderError(f"{path} is an encoder, not a trained model. Train it: vmask train DATA --model {path}")
 
 
+def check_files(path: Path, config: dict[str, Any]) -> dict[str, Path]:
+    """The files of a model folder, by kind, after a look that they are those of the manifest.
+
+    Raises:
+        ModelFolderError: for a file that is missing, truncated or changed.
+    """
+    files = {}
+    for kind, choices in NAMES.items():
+        name = config["files"].get(kind) if isinstance(config.get("files"), dict) else kind
+        if name not in choices:
+            raise ModelFolderError(f"{path / CONFIG} is damaged: it names no {kind}. Copy the model folder anew.")
+        files[kind] = path / name
+        if not files[kind].is_file():
+            raise ModelFolderError(f"{path} lacks {name}. Copy the whole model folder.")
+        most = _memory() if kind == WEIGHTS else LIMIT_BYTES
+        if (size := files[kind].stat().st_size) > most:
+            raise ModelFolderError(
+                f"{path / name} has {size / 1e9:,.1f} GB, at most {most / 1e9:,.1f} GB can be read here. Copy it anew."
+            )
+        if sha256(files[kind]) != config["sha256"].get(kind):
+            raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
+    if config["format"] == UNSIGNED:
+        _warn(f"{path} is of an older format, in which an edit of its config.json is not noticed. Save it again.")
+    elif (path / REPORT).is_file() and not _is_report_noted(path / REPORT, config.get("report")):
+        _warn(f"{path / REPORT} was changed since it was written. `vmask show {path}` writes it anew.")
+    return files
+
+
+def _is_report_noted(report: Path, noted: Any) -> bool:
+    small = report.stat().st_size <= LIMIT_BYTES
+    return small and isinstance(noted, dict) and sha256(report) == noted.get("sha256")
+
+
+def _memory() -> int:
+    """Bytes of memory that this machine has, as far as it tells: weights are read into it."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 40
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, VmaskWarning, stacklevel=4)
+
+
 def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
     """Read a model folder.
 
@@ -166,23 +367,36 @@ def load_classifier(path: Path, device: str = "auto") -> TextClassifier:
     from vmask.classifier import TextClassifier
 
     config = read_config(path)
-    for name in (WEIGHTS, TOKENIZER):
-        if not (path / name).is_file():
-            raise ModelFolderError(f"{path} lacks {name}. Copy the whole model folder.")
-        if sha256(path / name) != config["sha256"].get(name):
-            raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
+    files = check_files(path, config)
     try:
+        _check_labels(config["labels"])
         plan = Plan.from_dict(config["plan"])
-        predictor = read_predictor(plan, config, path / TOKENIZER, path / WEIGHTS, device)
+        predictor = read_predictor(plan, config, files[TOKENIZER], files[WEIGHTS], device)
         classifier = TextClassifier(**config["params"])
-        classifier.plan_, classifier.data_ = plan, config["data"]
+        unknown = _UNKNOWN["pieces" if plan.reads_pieces else "words"]
+        classifier.plan_, classifier.data_ = plan, {**unknown, **config["data"]}
         classifier.history_, classifier.best_epoch_ = config["history"], config["best_epoch"]
         classifier.about_ = config["about"]
+    except (ModelFolderError, ConfigError) as error:
+        raise _damaged(path, error) from None
     except VmaskError:
         raise
-    except (KeyError, TypeError, ValueError, RuntimeError, SafetensorError) as error:
-        reason = " ".join(str(error).split())
-        raise ModelFolderError(f"{path} is damaged: {reason:.200}. Copy it anew, or train again.") from None
+    except Exception as error:  # whatever the libraries raise over what a stranger wrote
+        raise _damaged(path, error) from None
     classifier.classes_ = np.array(config["labels"])
     classifier.predictor_ = predictor
     return classifier
+
+
+def _damaged(path: Path, error: BaseException) -> ModelFolderError:
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return ModelFolderError(f"{path} is damaged: {reason:.200}. Copy it anew, or train again.")
+
+
+def _check_labels(labels: list[Any]) -> None:
+    if not labels or any(not isinstance(label, (str, int, float)) for label in labels):
+        raise ModelFolderError("its labels are no list of names or numbers")
+    if len({type(label) is str for label in labels}) > 1 or len(set(map(str, labels))) < len(labels):
+        raise ModelFolderError("its labels are not distinct names or distinct numbers")
+    if any(type(label) is not str and not abs(label) < 2**63 for label in labels):  # NaN is not less either
+        raise ModelFolderError("its labels are no numbers that can be told apart")

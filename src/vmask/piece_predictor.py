@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vmask.data.pieces import JOINING, PieceTokenizer
 from vmask.data.words import chunks
-from vmask.errors import NoWordScores
+from vmask.errors import ModelFolderError, NoWordScores
 from vmask.explain.contract import Doc
 from vmask.models.contract import MaskedClassifier
 from vmask.predictor import TextPredictor, WordImportance, ranked
@@ -61,9 +61,13 @@ class PiecePredictor(TextPredictor):
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into pieces and words, up to the length limit."""
+        found = self.tokenizer.encode(texts)
+        rows = len(self.model.encoder.is_word)  # type: ignore[arg-type]
+        if any(one.ids.max(initial=0) >= rows for one in found):
+            raise ModelFolderError("The tokenizer of the model has pieces that it has no vectors for. Train it again.")
         return [
             Doc(text, tuple(map(tuple, one.spans.tolist())), one.ids, one.unseen, one.owners, JOINING)
-            for text, one in zip(texts, self.tokenizer.encode(texts), strict=True)
+            for text, one in zip(texts, found, strict=True)
         ]
 
     def stand_ins(self) -> Mapping[str, int]:

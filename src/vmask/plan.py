@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from vmask.config import DataConfig, TrainConfig, make, to_dict
@@ -14,11 +16,16 @@ from vmask.errors import ConfigError, UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.models.contract import Encoder, MaskedClassifier
+from vmask.training.seeding import own_randomness
 
 PRESETS = ("paper_code",)
 TRANSFORMER = "transformer"
 _OF_WORDS = ("embeddings", "vocabulary", "vector_words")
 """Options of the data that only models of words have. The others may come from a dataset's card."""
+MOST_WEIGHTS = 1_000_000_000
+"""Weights of a model of words besides its vectors, at most."""
+MOST_PADDED = 10_000_000
+"""Words of a batch in which every text is padded to the full length, at most."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,16 @@ class Plan:
 
     @classmethod
     def from_dict(cls, value: dict[str, Any]) -> Plan:
-        """The plan that `to_dict` was called on."""
+        """The plan that `to_dict` was called on.
+
+        Raises:
+            UnknownName: for a model or mask of a package that is not installed here.
+        """
+        try:
+            MODELS.get(value["model"]), MASKS.get(value["mask"])
+        except UnknownName as unknown:
+            unknown.args = (f"{unknown} It is of another package: install that here.",)
+            raise
         return cls(
             model=value["model"],
             mask=value["mask"],
@@ -76,7 +92,24 @@ class Plan:
         embedding: nn.Embedding = nn.Embedding.from_pretrained(  # type: ignore[no-untyped-call]
             vectors, freeze=not tuned, padding_idx=0
         )
+        self._check_weights(embedding, classes)
         return MODELS.get(self.model)(embedding, classes, self.model_options)
+
+    def _check_weights(self, embedding: nn.Embedding, classes: int) -> None:
+        """Refuse a model that is too large before it takes any memory: sizes multiply.
+
+        Raises:
+            ConfigError: with the number of weights.
+        """
+        # A model of others may be one that cannot be built without memory.
+        with suppress(NotImplementedError, RuntimeError), own_randomness(), torch.device("meta"):
+            encoder = MODELS.get(self.model)(embedding, classes, self.model_options)
+            weights = sum(p.numel() for p in encoder.parameters()) - embedding.weight.numel()
+            if weights > MOST_WEIGHTS:
+                raise ConfigError(
+                    f"A {self.model} of these options has {weights:,} weights; at most {MOST_WEIGHTS:,} are made. "
+                    "Choose smaller sizes."
+                )
 
     def with_mask(self, encoder: Encoder) -> MaskedClassifier:
         """A fresh mask at the seam of an encoder; its weights come from torch's global generator."""
@@ -130,7 +163,7 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
         raise ConfigError(f"{useless[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
     if model != TRANSFORMER and values["train"].get("precision", "no") != "no":
         raise ConfigError(f"precision is for encoders; a {model} is small and computes in float32. Leave it out.")
-    return Plan(
+    plan = Plan(
         model=model,
         mask=mask,
         model_options=model_options,
@@ -138,6 +171,12 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
         data=make(DataConfig, data),
         train=make(TrainConfig, values["train"]),
     )
+    if plan.train.pad_to_max and plan.train.batch_size * (plan.data.max_words or 1) > MOST_PADDED:
+        raise ConfigError(
+            f"With pad_to_max a batch has batch_size times max_words words; make that at most {MOST_PADDED:,}, or "
+            "leave pad_to_max out."
+        )
+    return plan
 
 
 def resolve_model(name: str) -> tuple[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vmask.config import check_positive, option
+from vmask.config import LARGEST_SEED, check_positive, option
 from vmask.data.datasets import Dataset
 from vmask.data.rationales import Spans
 from vmask.data.splits import Split
@@ -44,11 +44,11 @@ class PlantOptions:
     """How words are planted."""
 
     share: float = option(0.5, "share of the training and dev texts that get a word; of the test texts all do")
-    tokens: int = option(1, "how many times it stands in a text")
+    tokens: int = option(1, "how many times it stands in a text", most=10_000)
     within: int | None = option(
         None, "it stands among the first so many words of a text; by default half of what the model sees"
     )
-    seed: int = option(0, "seed of the words, the texts and the places")
+    seed: int = option(0, "seed of the words, the texts and the places", most=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         check_positive(self, "share")

@@ -17,7 +17,7 @@ from vmask.data.batches import Batch, collate, distinct_of, sorted_buckets
 from vmask.data.pieces import merged
 from vmask.data.vocabulary import WordTokenizer
 from vmask.data.words import PAD, UNK
-from vmask.errors import ConfigError, NoWordScores, UnknownName
+from vmask.errors import ConfigError, ModelFolderError, NoWordScores, UnknownName
 from vmask.explain.contract import Doc
 from vmask.folding import fold
 from vmask.kept import Rows, Spelling, answers, as_kept
@@ -238,6 +238,8 @@ class FewWords:
 
 def _softmax(logits: Tensor) -> NDArray[np.float32]:
     probabilities: NDArray[np.float32] = torch.softmax(logits.float(), 1).cpu().numpy()
+    if not np.isfinite(probabilities).all():
+        raise ModelFolderError("The model's answers are no numbers: its weights are too large. Train it again.")
     return probabilities
 
 

@@ -8,7 +8,10 @@ import shutil
 import pytest
 
 from toy import toy_texts, write_csv
+from vmask import TextClassifier, compare, files
+from vmask.cli.compare import COMPARISON
 from vmask.evaluation.compare import NOTHING
+from vmask.persistence import digest_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
 
@@ -38,7 +41,7 @@ def read_json(text):
 def test_two_models_make_a_table_and_words_below(vmask, trained, other_seed, few, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
     done = vmask("compare", trained, other_seed, few, *QUICK)
-    assert (done.code, done.err) == (0, "")
+    assert (done.code, done.err) == (0, "few.csv is a single file: all of its 12 texts are measured.\n")
     assert done.lines[0].split() == ["metric", "by", "hidden", "by", "A", "B", "B", "minus", "A", "p", "(Holm)"]
     rows = {tuple(line.split()[:4]): line.split() for line in done.lines if "↑" in line}
     assert {("aopc", "↑", by, hide) for by in ("lime", "mask") for hide in ("remove", "zero")} < set(rows)
@@ -67,6 +70,7 @@ def test_json_has_every_row(vmask, trained, base_model, few):
     assert result["facts"]["data"] == str(few)
     assert "paired" in result["how"]
     assert result["notes"] == [
+        "few.csv is a single file: all of its 12 texts are measured.",
         "mask is left out, because the model gives words no importance.",
         "aopc by mask is not compared: it was found of one of the two alone.",
     ]
@@ -182,11 +186,14 @@ def test_both_are_asked_about_the_same_column(vmask, trained, other_seed, tmp_pa
     shutil.copytree(other_seed, folder)
     about = json.loads(config.read_text(encoding="utf-8"))
     about["about"]["text"] = "title"
-    (folder / "config.json").write_text(json.dumps(about), encoding="utf-8")
+    (folder / "config.json").write_text(json.dumps({**about, "digest": digest_of(about)}), encoding="utf-8")
     out = tmp_path / "out"
     assert vmask("compare", trained, folder, data, "--out", out).code == 0
     digests = {json.loads((out / side / "scores.json").read_text())["facts"]["texts"] for side in ("a", "b")}
     assert len(digests) == 1
+    found = compare(TextClassifier.load(trained), [TextClassifier.load(folder)], data)  # as in Python
+    assert {one.facts["texts"] for one in (found.a, found.b)} == digests
+    assert len(found.a.ids) == 10
 
 
 def test_evaluations_that_are_there_are_not_replaced(vmask, fails, trained, other_seed, reviews_csv, tmp_path):
@@ -221,3 +228,36 @@ def test_html_sets_the_models_side_by_side(vmask, fails, trained, base_model, fe
     unlabelled = [*words[:4], "--metrics", "prob_drop", "--unlabelled", *QUICK[2:], "--html", tmp_path / "third.html"]
     assert vmask(*unlabelled).code == 0
     assert "in truth" not in (tmp_path / "third.html").read_text(encoding="utf-8")
+
+
+def test_one_that_was_cut_off_while_it_wrote_goes_on(
+    vmask, fails, trained, other_seed, reviews_csv, tmp_path, monkeypatch
+):
+    out = tmp_path / "out"
+    words = [
+        "compare",
+        trained,
+        other_seed,
+        reviews_csv,
+        "--out",
+        out,
+        "--html",
+        out / "page.html",
+        "--metrics",
+        "accuracy",
+    ]
+    written = files.write_text
+
+    def stop(path, text):
+        if path.name == COMPARISON:
+            raise KeyboardInterrupt
+        written(path, text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write_text", stop)
+        assert vmask(*words).code != 0
+    assert not (out / COMPARISON).exists()
+    assert "already" in fails(*words, "--seed", "1")
+    assert vmask(*words).code == 0
+    assert sorted(path.name for path in out.iterdir()) == ["a", "b", COMPARISON, "page.html"]
+    assert "already" in fails(*words)

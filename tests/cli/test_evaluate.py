@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
 from toy import BAD, GOOD, toy_texts, write_csv
-from vmask import TextClassifier, explaining
+from vmask import TextClassifier, evaluate, explaining
 from vmask.cli import main
 from vmask.cli.evaluate import model_folders
 from vmask.errors import ModelFolderError
 from vmask.evaluation.result import SCORES, VALUES
+from vmask.locks import only_writer
 from vmask.metrics import METRICS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
@@ -42,6 +44,33 @@ def test_a_single_file_is_scored_whole(vmask, trained, reviews_csv):
     assert result["n"] == 120
     assert result["data"] == str(reviews_csv)
     assert {"accuracy", "macro_f1"} <= set(result)
+    assert "reviews.csv is a single file: all of its 120 texts are measured." in result["notes"]
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_python_and_the_command_line_measure_the_same_rows(vmask, trained, reviews_csv, folder, kind):
+    """By the columns of training, also where the guess would be others."""
+    classifier = TextClassifier.load(trained)
+    for data, n in ((reviews_csv, 120), (folder, 30)):
+        found = evaluate(classifier, kind(data))
+        shown = vmask("evaluate", trained, data, "--json").json
+        assert len(found.ids) == shown["n"] == n
+        assert found.score("accuracy").value == shown["accuracy"]
+        assert list(found.notes) == shown["notes"]
+        assert found.facts == shown["facts"]
+
+
+def test_python_leaves_labels_out_as_the_command_line_does(vmask, trained, tmp_path):
+    data = tmp_path / "plain.jsonl"
+    data.write_text('{"review": "a lovely film"}\n{"review": "an awful film"}\n', encoding="utf-8")
+    found = evaluate(TextClassifier.load(trained), data, "sparsity", "occlusion", labelled=False)
+    shown = vmask(
+        "evaluate", trained, data, "--metrics", "sparsity", "--explainers", "occlusion", "--unlabelled", "--json"
+    )
+    assert found.facts == shown.json["facts"]
+    assert (
+        list(found.notes) == shown.json["notes"] == ["plain.jsonl is a single file: all of its 2 texts are measured."]
+    )
 
 
 def test_the_accuracy_is_the_share_of_right_labels(vmask, trained, tmp_path):
@@ -52,7 +81,7 @@ def test_the_accuracy_is_the_share_of_right_labels(vmask, trained, tmp_path):
     assert vmask("evaluate", trained, data, "--json").json["accuracy"] == right / 40
     shown = vmask("evaluate", trained, data)
     assert shown.out.startswith(f"accuracy {right / 40:.4f}")
-    assert shown.err == ""
+    assert shown.err == "a.csv is a single file: all of its 40 texts are measured.\n"
 
 
 def test_a_dataset_is_scored_on_its_split_by_the_columns_of_training(vmask, trained, folder):
@@ -66,7 +95,7 @@ def test_a_split_that_is_not_there_names_those_that_are(fails, trained, folder):
 
 
 def test_a_split_of_a_single_file_is_refused(fails, trained, reviews_csv):
-    assert "scored whole. Leave --split out" in fails("evaluate", trained, reviews_csv, "--split", "test")
+    assert "measured whole. Leave the split out" in fails("evaluate", trained, reviews_csv, "--split", "test")
 
 
 @pytest.mark.parametrize("label", [1, 5])
@@ -96,7 +125,7 @@ def test_rows_without_a_label_are_left_out_and_counted(vmask, trained, tmp_path)
     assert done.json["n"] == 2
     assert "Left out 1 row without a text." in done.err
     assert "Left out 1 row without a label." in done.err
-    assert len(done.err.splitlines()) == len(done.json["notes"]) == 2  # each is said once
+    assert len(done.err.splitlines()) == len(done.json["notes"]) == 3  # each is said once
     assert vmask("evaluate", trained, data, "--json", "--quiet").err == ""
 
 
@@ -180,7 +209,7 @@ def test_a_metric_can_be_taken_out_of_all(vmask, trained, few):
 def test_a_costly_metric_says_so_before_and_quiet_says_nothing(vmask, trained, few):
     words = ["evaluate", trained, few, "--metrics", "naopc", "--explainers", "mask"]
     done = vmask(*words)
-    assert done.err.startswith("naopc: 12 texts, about ")
+    assert done.err.splitlines()[1].startswith("naopc: 12 texts, about ")
     quiet = vmask(*words, "--quiet")
     assert quiet.err == ""
     assert quiet.out == done.out
@@ -240,7 +269,7 @@ def test_every_part_is_shown_where_asked(vmask, trained, few):
         (["--metrics", "aopc", "--aopc.kk", "3"], "Unknown argument '--aopc.kk'. Did you mean '--aopc.k'?"),
         (["--metrics", "aopc", "--aopcc.k", "3"], "Unknown metric or explanation method 'aopcc'. Did you mean 'aopc'?"),
         (["--metrics", "aopc", "--aopc.k", "0"], "k is 0; it must be at least 1."),
-        (["--metrics", "aopc", "--aopc.k", "few"], "argument --aopc.k: invalid int value: 'few'"),
+        (["--metrics", "aopc", "--aopc.k", "few"], "argument --aopc.k: 'few' is not a whole number"),
         (["--lime.samples=1"], "samples is 1; it must be at least 2."),
         (["--metrics", ","], "There is no metric to measure. Name some in --metrics"),
         (["--n", "0"], "n is 0; it must be at least 1."),
@@ -325,7 +354,8 @@ def test_marked_words_make_metrics_of_people_apply(vmask, trained, tmp_path):
     assert measured(done.json) >= OF_PEOPLE
     assert by(done.json, "token_f1") == {"lime", "mask", "random"}
     assert done.err.splitlines() == [
-        "shortcut_precision is left out, because no words were planted; use `vmask evaluate --planted`."
+        "a.jsonl is a single file: all of its 12 texts are measured.",
+        "shortcut_precision is left out, because no words were planted; use `vmask evaluate --planted`.",
     ]
     named = vmask("evaluate", trained, data, "--metrics", "token_f1,iou_f1,auprc", "--explainers", "occlusion")
     assert [line.split()[0] for line in named.lines if "↑" in line] == ["token_f1", "iou_f1", "auprc"]
@@ -354,7 +384,7 @@ def test_a_ranking_is_that_of_the_other_model(vmask, trained, other_seed, few):
 
 def test_an_explainer_that_the_model_lacks_is_left_out_and_said(vmask, base_model, few):
     done = vmask("evaluate", base_model, few, "--metrics", "aopc", "--explainers", "mask,occlusion")
-    assert done.err == "mask is left out, because the model gives words no importance.\n"
+    assert done.err.splitlines()[1:] == ["mask is left out, because the model gives words no importance."]
     assert column(done.out, "metric")[3:] == ["occlusion", "random"]
 
 
@@ -626,3 +656,11 @@ def test_models_of_other_labels_are_no_trainings_of_one(fails, trained, few, tmp
     texts, labels = toy_texts(40)
     other = TextClassifier(embeddings="random", epochs=1, model__filters=4).fit(texts, labels).save(tmp_path / "other")
     assert "different labels" in fails("evaluate", f"{trained},{other}", few)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
+def test_two_into_one_folder_the_second_is_told_at_once(fails, trained, reviews_csv, tmp_path, command):
+    models = [trained] if command == "evaluate" else [trained, trained]
+    with only_writer(tmp_path / "out"):
+        (tmp_path / "out" / "x").touch()
+        assert "Another process is writing" in fails(command, *models, reviews_csv, "--out", tmp_path / "out")

@@ -347,7 +347,7 @@ def test_a_damaged_line_is_named(tmp_path, fitted):
     assert [explanation.text for explanation in read_explanations(path)] == ["a lovely\u2028film"] * 2
     for bad in ("[1]", "{}", line[:-5], '{"text": 1, "words": 3}'):
         path.write_text(f"{line}\n{bad}\n", encoding="utf-8")
-        with pytest.raises(DataError, match=r"Line 2 of '.*a.jsonl' is not an explanation"):
+        with pytest.raises(DataError, match=r"Line 2 of '.*a.jsonl' is (not an explanation|not JSON)"):
             list(read_explanations(path))
     with pytest.raises(FileMissing, match="There is no file"):
         read_explanations(tmp_path / "none.jsonl")
@@ -371,3 +371,12 @@ def test_files_of_one_command_differ(fails, trained, splits, tmp_path):
         "explain", trained, "--input", source, "--out", splits / "." / "dev.csv", "--overwrite"
     )
     assert "are for --input" in fails("explain", trained, "a text", "--limit", 3)
+
+
+def test_two_into_one_file_the_second_is_told_at_once(fails, trained, reviews_csv, tmp_path):
+    fcntl = pytest.importorskip("fcntl")
+    out = tmp_path / "x.jsonl"
+    with (tmp_path / "x.jsonl.part").open("wb") as part:
+        fcntl.flock(part, fcntl.LOCK_EX)
+        said = fails("explain", trained, "--input", reviews_csv, "--out", out, "--overwrite")
+    assert "Another process is writing" in said

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import vmask as package
-from vmask.cli.main import COMMANDS, main
-from vmask.errors import FileMissing
+from vmask.cli.main import COMMANDS
+from vmask.errors import DataError
 
 HEAVY = ("torch", "sklearn", "transformers", "numpy", "accelerate", "pyarrow", "datasets", "rich", "tokenizers")
 
@@ -53,6 +53,7 @@ def test_the_help_of_train_lists_every_option_and_those_of_a_method_when_asked(v
         (["ls", "masks", "--more"], "Unknown argument '--more'"),
         (["ls", "--jsn"], "Unknown argument '--jsn'. Did you mean '--json'?"),
         (["data"], "arguments are required"),
+        (["train", "a.csv", "--model"], "argument --model: expected one argument"),
     ],
 )
 def test_a_wrong_command_line_is_two_lines_and_code_2(fails, words, message):
@@ -61,23 +62,67 @@ def test_a_wrong_command_line_is_two_lines_and_code_2(fails, words, message):
     assert len(err.splitlines()) <= 2
 
 
-def test_debug_shows_the_traceback():
-    with pytest.raises(FileMissing):
-        main(["train", "none.csv", "--debug"])
+def test_debug_shows_the_traceback(vmask):
+    done = vmask("train", "none.csv", "--debug")
+    assert done.code == 2
+    assert done.err.startswith("Traceback (most recent call last)")
+    assert done.err.splitlines()[-1].startswith("error: ")
 
 
-def test_a_fault_of_ours_is_code_1_and_asks_for_debug(vmask, monkeypatch):
+def test_a_fault_of_ours_asks_for_debug(vmask, monkeypatch):
     def broken(args):
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("vmask.cli.ls.run", broken)
     done = vmask("ls")
-    assert done.code == 1
-    assert "ZeroDivisionError: oops" in done.err
-    assert "--debug" in done.err
-    assert "Traceback" not in done.err
-    with pytest.raises(ZeroDivisionError):
-        main(["ls", "--debug"])
+    assert done.code == 2
+    assert done.err.splitlines() == [
+        "error: ZeroDivisionError: oops",
+        "This looks like a fault in vmask. Run again with --debug for the traceback.",
+    ]
+    assert "in broken" in vmask("ls", "--debug").err
+
+
+class PanicException(BaseException):
+    """As compiled libraries raise it: no Exception."""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PanicException("retry\nlimit\nover"), "error: PanicException: retry limit over"),
+        (MemoryError("Unable to allocate 9 GiB"), "error: There is not enough memory (MemoryError: Unable to"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "error: There is not enough memory"),
+        (RecursionError("maximum recursion depth exceeded"), "error: Something in the input is nested too deep"),
+        (DataError("a\nb\u2028c\n\nd"), "error: a\nb c d\n"),
+        (DataError("x" * 10**6), "error: xxxxxxx"),
+        (OSError(28, "No space left on device"), "error: [Errno 28] No space left"),
+        (OSError(), "error: OSError: "),
+        (ValueError("embedded null byte"), "error: ValueError: embedded null byte"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_error_is_one_or_two_lines_and_code_2(vmask, monkeypatch, error, said):
+    def broken(args):
+        raise error
+
+    monkeypatch.setattr("vmask.cli.ls.run", broken)
+    done = vmask("ls")
+    assert done.code == 2
+    assert done.err.startswith(said)
+    assert len(done.err.splitlines()) <= 2
+    assert len(done.err) < 5000
+
+
+def test_a_nul_in_an_argument_is_refused(fails):
+    assert "has a NUL character" in fails("train", "a\0b.csv")
+
+
+def test_long_and_many_lined_arguments_are_cut_in_messages(fails):
+    err = fails("ls", "x\n" * 5000)
+    assert len(err.splitlines()) == 2
+    assert len(err) < 5000
+    assert "is not a whole number" in fails("train", "a.csv", "--epochs", "9" * 5000)
 
 
 def test_control_c_is_code_130(vmask, monkeypatch):

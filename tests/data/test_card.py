@@ -113,3 +113,11 @@ def test_cards_are_read_without_heavy_packages():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("wrong", ["dev_rows: 0", "test_rows: -1", "of_rows: 0", "seed: -1", f"dev_rows: {10**12}"])
+def test_rows_to_hold_out_are_a_number_that_can_be(tmp_path, wrong):
+    path = tmp_path / "card.yaml"
+    path.write_text(f"split: {{{wrong}}}\n")
+    with pytest.raises(DataError, match=f"split.{wrong.partition(':')[0]} is .*it must be from"):
+        override(Card(name="a"), path)

@@ -154,6 +154,17 @@ def test_data_that_cannot_be_learnt_from(rows, message, tmp_path):
         load_dataset(write(tmp_path / "a.csv", rows))
 
 
+@pytest.mark.parametrize("change", [{"label": "\udfff"}, {"id": "\ud800x"}, {"label": "9" * 5000}, {"text": "a\udfff"}])
+def test_half_a_character_is_read_as_one_that_can_be_written(change, tmp_path):
+    rows = toy()
+    rows[0] = {**rows[0], **change}
+    rows[1] = {**rows[1], **change}
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    for split in load_dataset(path).splits.values():
+        "".join([*split.texts, *split.labels, *split.ids]).encode("utf-8")
+
+
 def test_a_header_alone_has_no_rows(tmp_path):
     (tmp_path / "a.csv").write_text("text,label\n", encoding="utf-8")
     with pytest.raises(DataError, match="has no rows"):

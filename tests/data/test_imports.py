@@ -6,7 +6,10 @@ import sys
 HEAVY = ("torch", "sklearn", "pyarrow", "datasets", "tokenizers", "huggingface_hub", "yaml")
 LIGHT = [
     "card",
+    "columns",
+    "parquet",
     "readers",
+    "streams",
     "datasets",
     "labelled",
     "rationales",

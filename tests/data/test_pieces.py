@@ -260,5 +260,5 @@ def test_the_limit_is_not_written_and_holds_after_writing(kind):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": "1.0"}'])
 def test_a_file_that_is_no_tokenizer_is_said(text):
-    with pytest.raises(ModelFolderError, match=r"tokenizer\.json cannot be read.*Copy the model folder anew"):
+    with pytest.raises(ModelFolderError, match=r"tokenizer\.json cannot be read.*Copy the folder anew"):
         PieceTokenizer.read(text, make("bytes").facts())

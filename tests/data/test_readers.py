@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vmask.data.readers import guess_columns, iter_texts, read_rows, tsv_is_quoted
+from vmask.data.readers import guess_columns, iter_texts, read_header, read_rows, tsv_is_quoted
+from vmask.data.streams import Content
 from vmask.errors import DataError, FileMissing
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -220,3 +221,84 @@ def test_real_unquoted_files_are_read_line_by_line():
     for name in ("imdb/test.tsv", "agnews/train.tsv", "subj/all.tsv", "trec/train.tsv"):
         path = SHARED / name
         assert sum(1 for _ in read_rows(path)) == path.read_bytes().count(b"\n") - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.jsonl", b'{"text": "a"}\n' + b"[" * 100_000, "Line 2 of 'a.jsonl' .* nested too deeply"),
+        ("a.json", b"[" * 100_000, "Line 1 of 'a.json' .* nested too deeply"),
+        ("a.jsonl", b'{"text": ' + b"9" * 5000 + b"}", "Line 1 of 'a.jsonl' .* thousands of digits"),
+        ("a.json", b'[{"text": ' + b"9" * 5000 + b"}]", "Line 1 of 'a.json' .* thousands of digits"),
+        (
+            "a.csv",
+            b",".join(b"c%d" % i for i in range(1_000_000)),
+            "Line 1 of 'a.csv' has 1,000,000 columns; the limit",
+        ),
+        ("a.tsv", b"\t".join(b"c%d" % i for i in range(20_000)), "Line 1 of 'a.tsv' has 20,000 columns; the limit"),
+        ("a.jsonl", json.dumps(dict.fromkeys(map(str, range(20_000)))).encode(), "Line 1 of 'a.jsonl' has 20,000"),
+        ("a.tsv", b"\ntext\n", "'a.tsv' is empty"),
+    ],
+    ids=range(8),
+)
+def test_monstrous_files_are_refused_with_the_fix(name, content, message, tmp_path):
+    with pytest.raises(DataError, match=message) as caught:
+        list(read_rows(write(tmp_path / name, content)))
+    assert len(str(caught.value)) < 300
+
+
+def test_half_a_character_becomes_the_sign_for_none(tmp_path):
+    content = '{"text": "a\\ud83d b", "\\udc00": ["\\uD800"], "whole": "\\ud83c\\udfac"}'
+    row = {"text": "a\ufffd b", "\ufffd": ["\ufffd"], "whole": "🎬"}
+    assert list(read_rows(write(tmp_path / "a.jsonl", content))) == [row]
+    assert list(read_rows(write(tmp_path / "a.json", f"[{content}]"))) == [row]
+
+
+def test_a_message_lists_the_first_of_many_columns(tmp_path):
+    columns = [f"c{i}" for i in range(5000)]
+    path = write(tmp_path / "a.csv", ",".join(columns) + "\n" + ",".join(columns) + "\n")
+    with pytest.raises(DataError, match="and 4,980 more") as caught:
+        list(iter_texts(path))
+    assert len(str(caught.value)) < 400
+    with pytest.raises(DataError, match="two lines") as caught:
+        guess_columns([{"two\nlines": 1, "b": 2}], text="none")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary(), pa.binary(2)])
+def test_bytes_of_parquet_are_text_where_they_can_be(kind, tmp_path):
+    def table(values):
+        return pa.table({"text": pa.array(values, kind), "blob": pa.array([b"\xff\xfe"] * len(values), kind)})
+
+    pq.write_table(table(["é".encode(), None]), tmp_path / "a.parquet")
+    assert [row["text"] for row in read_rows(tmp_path / "a.parquet")] == ["é", None]
+    assert list(iter_texts(tmp_path / "a.parquet")) == ["é", ""]
+    with pytest.raises(DataError, match=r"column 'blob' holds bytes that are not UTF-8 text.*--text"):
+        list(iter_texts(tmp_path / "a.parquet", "blob"))
+    pq.write_table(table([b"ok"] * 2000 + [b"\xff\xff"]), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"Row 2,001 of 'b\.parquet' has bytes in the column 'text'"):
+        list(read_rows(tmp_path / "b.parquet"))
+
+
+def test_content_in_memory_is_read_as_a_file_is():
+    for name, text in CONTENT.items():
+        assert list(read_rows(Content.of_bytes(name, text.encode()))) == ROWS
+    assert read_header(Content.of_bytes("a.csv", b"text;label\n")) == ["text", "label"]
+    assert read_header(Content.of_bytes("a.tsv", b"text\tlabel\n")) == ["text", "label"]
+
+
+class Counted(str):
+    """A line that counts how often its quotes are counted."""
+
+    looks = 0
+
+    def count(self, *given):
+        Counted.looks += 1
+        return super().count(*given)
+
+
+def test_a_stray_quote_is_looked_at_once(monkeypatch):
+    """Each line of a record that stays open is looked at once, not with all lines before it."""
+    monkeypatch.setattr(Content, "each_line", lambda self, lines: map(Counted, lines))
+    assert not tsv_is_quoted(Content.of_bytes("a.tsv", b'text\n"stray\n' + b"x\n" * 5000))
+    assert Counted.looks == 5002

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vmask.data.words import count_words, make_tokenizer, whole_characters, whole_words
+from vmask.data.words import (
+    LONGEST_TEXT,
+    chunks,
+    count_words,
+    make_tokenizer,
+    readable,
+    whole_characters,
+    whole_words,
+)
 from vmask.errors import UnknownName
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -134,6 +142,25 @@ def test_every_character_that_is_no_space_is_in_exactly_one_whole_word(texts):
         covered = [place for start, end in spans for place in range(start, end)]
         assert covered == [place for place, char in enumerate(text) if not char.isspace()]
         assert all(start < end for start, end in spans)
+
+
+@pytest.mark.parametrize("unit", ["x", "a'", "é", "a\u0301", "👍\u200d"])
+def test_a_word_of_millions_of_letters_is_no_panic(unit):
+    text = "fine " + unit * (4 * LONGEST_TEXT // len(unit))
+    assert count_words([text], "gentle")["fine"] == 1
+    (spans,) = whole_words([text])
+    assert spans[:, 1].max() <= LONGEST_TEXT
+
+
+def test_of_a_long_text_the_beginning_is_read():
+    assert [len(text) for text in readable(["a" * (LONGEST_TEXT + 1), "b"])] == [LONGEST_TEXT, 1]
+
+
+def test_chunks_are_full_or_have_enough_characters():
+    texts = ["a" * n for n in (5, 5, 1, 1, 1, 20, 1)]
+    assert [len(chunk) for chunk in chunks(texts, 3)] == [3, 3, 1]
+    assert [len(chunk) for chunk in chunks(texts, 3, characters=10)] == [2, 3, 1, 1]
+    assert [one for chunk in chunks(texts, 3, characters=10) for one in chunk] == texts
 
 
 @needs_shared

@@ -75,18 +75,31 @@ def test_what_was_asked_otherwise_is_not_used(tmp_path, change):
         data = ([*DATA[0][:-1], "bad"], DATA[1])
     with pytest.raises(OutputExists, match="--overwrite"):
         evaluate(LinearWords(WEIGHTS), data, **asked, keep=keeper(tmp_path, models))
-    evaluate(LinearWords(WEIGHTS), data, **asked, keep=keeper(tmp_path, models, overwrite=True))
-    side = json.loads((tmp_path / "explanations" / "lime.json").read_text(encoding="utf-8"))
+    folder = tmp_path / "explanations"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    keep = keeper(tmp_path, models, overwrite=True)
+    evaluate(LinearWords(WEIGHTS), data, **asked, keep=keep)
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before, "the old stay"
+    keep.finish()
+    side = json.loads((folder / "lime.json").read_text(encoding="utf-8"))
     assert side["sha"] == models[0]["sha"]
+    assert [one.text for one in read_explanations(folder / "lime.jsonl")] == data[0]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(before), "nothing else is left"
+    model = LinearWords(WEIGHTS)
+    evaluate(model, data, **asked, keep=keeper(tmp_path, models))
+    assert len(model.asked) / 50 < 20, "and the new are read"
 
 
-def test_a_replacement_that_was_cut_off_does_not_leave_the_old_ones(tmp_path):
+def test_a_replacement_that_was_cut_off_is_not_taken_for_the_old_ones(tmp_path):
     """The old file was asked for otherwise, so it must not be taken for the new one."""
     evaluate(LinearWords({"good": -0.2}), DATA, **ASKED, keep=keeper(tmp_path))
     new = ({"sha": "b"},)
     with pytest.raises(KeyboardInterrupt):
         evaluate(Stops(WEIGHTS, after=4), DATA, **ASKED, keep=keeper(tmp_path, new, overwrite=True))
-    again = evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path, new))
+    assert list(read_explanations(tmp_path / "explanations" / "lime.jsonl")), "the old are whole"
+    with pytest.raises(OutputExists, match="--overwrite"):
+        evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path, new))
+    again = evaluate(LinearWords(WEIGHTS), DATA, **ASKED, keep=keeper(tmp_path, new, overwrite=True))
     fresh = evaluate(LinearWords(WEIGHTS), DATA, **ASKED)
     for key, series in fresh.found[0].items():
         np.testing.assert_array_equal(series.values, again.found[0][key].values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,16 +59,44 @@ def test_a_folder_that_has_an_evaluation_is_not_written_over(found, tmp_path):
     found.save(tmp_path, overwrite=True)
 
 
-def test_a_write_that_fails_leaves_no_old_scores_beside_new_values(found, tmp_path, monkeypatch):
+def test_a_write_that_fails_leaves_the_old_evaluation(found, tmp_path, monkeypatch):
     found.save(tmp_path)
+    other = evaluate(LinearWords({"good": 0.1}), (TEXTS, LABELS), "aopc", "occlusion")
 
     def fail(self):
         raise OSError("disk full")
 
-    monkeypatch.setattr(Evaluation, "to_dict", fail)
-    with pytest.raises(OSError, match="disk full"):
-        found.save(tmp_path, overwrite=True)
-    assert not (tmp_path / SCORES).exists()
+    with monkeypatch.context() as patched:
+        patched.setattr(Evaluation, "to_dict", fail)
+        with pytest.raises(OSError, match="disk full"):
+            other.save(tmp_path, overwrite=True)
+    assert Evaluation.load(tmp_path).measured() == found.measured()
+    other.save(tmp_path, overwrite=True)
+    assert Evaluation.load(tmp_path).measured() == other.measured()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [SCORES, VALUES]
+
+
+def test_new_values_count_as_soon_as_the_scores_name_them(found, tmp_path, monkeypatch):
+    """A kill right after `scores.json` was replaced: the new values still have a name of their own."""
+    other = evaluate(LinearWords({"good": 0.1}), (TEXTS, LABELS), "aopc", "occlusion")
+    found.save(tmp_path)
+
+    class Killed(BaseException):
+        pass
+
+    def die(self, target):
+        if self.name.startswith("values-"):
+            raise Killed
+        return rename(self, target)
+
+    rename = Path.replace
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", die)
+        with pytest.raises(Killed):
+            other.save(tmp_path, overwrite=True)
+    read = Evaluation.load(tmp_path)
+    assert read.measured() == other.measured()
+    np.testing.assert_allclose(read.values(read.measured()[0])[0], other.values(read.measured()[0])[0], rtol=1e-6)
 
 
 def test_a_folder_without_one_and_a_damaged_one_are_said(found, tmp_path):

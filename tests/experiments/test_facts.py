@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from vmask.experiments import facts as module
-from vmask.experiments.facts import SOURCE, UNLIKE, code_digest, commit, facts, peak_memory
+from vmask.experiments.facts import SOURCE, UNLIKE, _digest, code_digest, commit, facts, peak_memory
 
 ROOMS = ("masks/vmask.py", "data/cards/trec.yaml", "predictor.py", "training/loop.py")
 SHOWN = ("cli/grid.py", "report/page.py", "experiments/grid.py", "reproduction/table.py", "export/onnx.py", "demo.py")
@@ -29,25 +29,25 @@ def source(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", ROOMS)
 def test_the_digest_changes_with_code_that_decides_results(source, name):
-    before = code_digest.__wrapped__()
+    before = _digest.__wrapped__(())
     (source / name).write_text("# other\n")
-    assert code_digest.__wrapped__() != before
+    assert _digest.__wrapped__(()) != before
 
 
 def test_the_digest_changes_with_a_new_file_and_with_a_name(source):
-    before = code_digest.__wrapped__()
+    before = _digest.__wrapped__(())
     (source / "masks" / "mine.py").touch()
-    with_one = code_digest.__wrapped__()
+    with_one = _digest.__wrapped__(())
     (source / "masks" / "mine.py").rename(source / "masks" / "yours.py")
-    assert len({before, with_one, code_digest.__wrapped__()}) == 3
+    assert len({before, with_one, _digest.__wrapped__(())}) == 3
 
 
 @pytest.mark.parametrize("name", [*SHOWN, "report/page.css", "masks/__pycache__/vmask.cpython-311.pyc"])
 def test_the_digest_does_not_change_with_code_that_shows_or_runs(source, name):
-    before = code_digest.__wrapped__()
+    before = _digest.__wrapped__(())
     (source / name).write_text("# other\n")
     (source / name).with_name("new.py" if name in SHOWN and "/" in name else "new.txt").touch()
-    assert code_digest.__wrapped__() == before
+    assert _digest.__wrapped__(()) == before
 
 
 def test_what_is_left_out_of_the_digest_exists():
@@ -56,7 +56,7 @@ def test_what_is_left_out_of_the_digest_exists():
 
 def test_the_digest_is_of_the_files_that_there_are():
     assert re.fullmatch("[0-9a-f]{16}", code_digest())
-    assert code_digest() == code_digest.__wrapped__()
+    assert code_digest() == _digest.__wrapped__(())
 
 
 def test_facts_name_versions_machine_commit_and_code():

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -14,7 +17,8 @@ from vmask.errors import DataError
 from vmask.experiments.cell import Combination
 from vmask.experiments.grid import Grid, Wanted, needs_of, tasks_of
 from vmask.experiments.spec import Where, parse_where, read_experiment
-from vmask.experiments.work import Places, Task, located
+from vmask.experiments.work import Places, Task, located, write_failure
+from vmask.files import temporary_prefix
 
 BLOCK = TINY["grid"][0]
 
@@ -293,7 +297,7 @@ def test_older_code_is_work_only_when_it_is_asked_for(grid, copy, monkeypatch):
 
 def other_code(monkeypatch):
     for module in ("facts", "grid"):
-        monkeypatch.setattr(f"vmask.experiments.{module}.code_digest", lambda: "other code")
+        monkeypatch.setattr(f"vmask.experiments.{module}.code_digest", lambda names=(): "other code")
 
 
 def test_a_stage_measures_the_model_that_the_record_is_about_although_the_code_is_newer(grid, copy, monkeypatch):
@@ -369,6 +373,28 @@ def test_a_failure_is_done_again_only_when_it_is_asked_for(half_failed, grid, tm
     assert len(kinds(retried, "done")) == len(retried) == 8
     assert read(tmp_path, "search/gone--cnn--base")["status"] == "done"
     assert run(grid(grid=BOTH, failed=True)) == {}
+
+
+def test_a_failure_does_not_replace_what_another_grid_has_done(grid, copy):
+    task = next(task for task in grid().tasks if task.kind == "words")
+    done = read(copy, f"cells/{task.of.key}.words")
+    write_failure(grid().store, task, {"identity": done["identity"]}, "disk full")
+    assert read(copy, f"cells/{task.of.key}.words") == done
+    write_failure(grid().store, task, {"identity": "of other options"}, "disk full")
+    assert read(copy, f"cells/{task.of.key}.words")["status"] == "failed"
+
+
+def test_what_kills_left_behind_is_removed(grid, copy):
+    """Explanations of a stage that was killed right after its file was written, and a temporary file."""
+    (model,) = (copy / "models").glob("*--vmask--s0--*")
+    (model.with_name(f"{model.name}.local") / "explanations").mkdir(parents=True)
+    before = sorted(path.name for path in (copy / "models").iterdir() if "local" not in path.name)
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    old = temporary_prefix("x").replace(f"-{os.getpid()}-", f"-{gone.pid}-")
+    (copy / "models" / f"{old}abc.tmp").write_text("half")
+    assert run(grid()) == {}
+    assert sorted(path.name for path in (copy / "models").iterdir()) == before
 
 
 def test_a_ranking_of_a_model_that_failed_is_skipped_and_the_model_itself_is_measured(grid, tmp_path, monkeypatch):

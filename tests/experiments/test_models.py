@@ -13,6 +13,7 @@ from vmask import TextClassifier
 from vmask.data.datasets import load_dataset
 from vmask.experiments.models import find_model, find_or_train
 from vmask.experiments.training import fit_dataset
+from vmask.locks import taking_turns
 from vmask.training.progress import Silence
 
 FILES = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
@@ -166,3 +167,22 @@ def test_two_that_need_a_model_at_once_train_it_once(folder, dataset):
     assert make.made == 1
     assert sorted(model.trained is None for model in found) == [False, True, True]
     assert same(found[0], found[1])
+
+
+def test_a_folder_that_was_removed_while_another_waited_for_it_is_made_again(tmp_path):
+    folder, waiting, order = tmp_path / "kept", threading.Event(), []
+
+    def second():
+        waiting.set()
+        with taking_turns(folder):
+            order.append(("second", folder.is_dir()))
+
+    with taking_turns(folder):
+        thread = threading.Thread(target=second)
+        thread.start()
+        waiting.wait()
+        thread.join(0.1)
+        order.append(("first", folder.is_dir()))
+        folder.rmdir()
+    thread.join()
+    assert order == [("first", True), ("second", True)]

@@ -381,7 +381,7 @@ def test_a_file_of_another_kind(tmp_path, text):
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "published.yaml"
     path.write_bytes(b"title: \xff\xfe")
-    with pytest.raises(DataError, match="is not YAML"):
+    with pytest.raises(DataError, match="is not UTF-8"):
         load_published(path)
 
 

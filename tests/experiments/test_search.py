@@ -177,3 +177,19 @@ def test_the_options_that_were_chosen_reach_the_cell(tmp_path):
     assert record["asked"]["options"]["learning_rate"] == 0.05
     assert (record["options"]["train"]["learning_rate"], record["options"]["train"]["epochs"]) == (0.05, 6)
     assert (record["options"]["train"]["seed"], record["epochs"]) == (3, 6)
+
+
+def test_two_grids_at_one_search_do_not_undo_each_other(tmp_path):
+    """The second is slower: what the first has done by then is taken over, and never replaced by less."""
+    store = Store(tmp_path)
+    fast, slow = Trial(0.5, 0.6, 0.9, 0.9), Trial(0.5, 0.6, 0.9, 0.9)
+
+    def late(options):
+        if not fast.asked:
+            search(store, fast)
+        return slow(options)
+
+    record = search(store, late)
+    assert (record["status"], record["chosen"]) == ("done", 2)
+    assert len(fast.asked) == len(TRIALS)
+    assert len(slow.asked) == 1, "the rest was there"

@@ -76,6 +76,22 @@ def test_seeds_can_be_said_in_many_ways(read, said, seeds):
     assert [cell.seed for cell in read(grid=[{**BLOCK, "masks": ["base"], "seeds": said}]).cells] == seeds
 
 
+@pytest.mark.parametrize("said", ["0-999999999", "0-1000", "0-" + "9" * 18])
+def test_too_many_seeds_are_refused_without_counting_them_out(refused, said):
+    assert "at most 1,000" in refused(grid=[{**BLOCK, "seeds": said}])
+
+
+@pytest.mark.parametrize("part", ["datasets", "models", "masks"])
+@pytest.mark.parametrize("odd", [1, None, ["a"], {"a": 1}, "a\0b"])
+def test_names_are_names(refused, part, odd):
+    assert "which is no name" in refused(grid=[{**BLOCK, part: [odd]}])
+
+
+def test_a_grid_of_too_many_cells_is_refused(refused):
+    block = {**BLOCK, "datasets": [f"d{i}" for i in range(200)], "seeds": "0-999"}
+    assert "more than 100,000 cells" in refused(grid=[block])
+
+
 @pytest.mark.parametrize("said", ["x", "1-", "-1", "4-0", "1.5", [], "", None, True, [[0]], "²"])
 def test_seeds_that_are_none_are_refused(refused, said):
     grid = [{**BLOCK, "seeds": said}]
@@ -269,10 +285,10 @@ def test_a_file_that_is_missing_or_no_yaml_is_said(tmp_path):
     with pytest.raises(FileMissing, match="There is no file"):
         read_experiment(tmp_path / "none.yaml")
     (tmp_path / "a.yaml").write_text("grid: [")
-    with pytest.raises(ConfigError, match="is no YAML"):
+    with pytest.raises(ConfigError, match="is not YAML"):
         read_experiment(tmp_path / "a.yaml")
     (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\x00grid")
-    with pytest.raises(ConfigError, match="is no YAML"):
+    with pytest.raises(ConfigError, match="is not UTF-8"):
         read_experiment(tmp_path / "a.yaml")
     (tmp_path / "a.yaml").write_text("just words")
     with pytest.raises(ConfigError, match="holds no experiment"):

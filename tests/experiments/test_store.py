@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -120,12 +121,31 @@ def test_records_are_the_whole_files_of_a_folder_in_order(store):
     assert [record["name"] for record in store.records(SEARCH)] == ["c"]
 
 
-def test_a_file_that_may_not_be_read_is_not_called_damaged(store):
+def test_what_is_no_file_is_said_at_once(store):
     path = store.cell("a")
     path.mkdir(parents=True)
-    with pytest.raises(OSError, match="directory") as caught:
+    os.mkfifo(store.cell("b"))
+    for one in (path, store.cell("b")):
+        with pytest.raises(DataError, match="no regular file"):
+            store.read(one)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seconds": "long"}, "'seconds' is 'long', no int"),
+        ({"cell": [1]}, "'cell' is \\[1\\], no mapping"),
+        ({"facts": {"versions": {"vmask": 1}}}, "'facts.versions.vmask' is 1, no str"),
+        ({"stage": "local", "scores": [{"value": "x"}]}, "'scores.0.value' is 'x'"),
+        ({"stage": "local", "importance": {"drawn": [[1, "x"]]}}, "'importance.drawn.0.1' is 'x', no int"),
+        ({"stage": "train", "test": {"predicted": [True]}}, "'test.predicted.0' is True"),
+    ],
+)
+def test_a_value_of_a_wrong_type_is_named(store, change, message):
+    path = store.cell("a")
+    store.write(path, {**DONE, **change})
+    with pytest.raises(DataError, match=f"a.json is damaged: {message}.*Remove it, and the grid makes it anew"):
         store.read(path)
-    assert not isinstance(caught.value, DataError)
 
 
 def test_the_file_is_plain_json(store):

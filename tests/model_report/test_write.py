@@ -6,7 +6,7 @@ import pytest
 
 from vmask.errors import OutputExists
 from vmask.model_report.render import render
-from vmask.model_report.write import check_replaceable, forget, write_report
+from vmask.model_report.write import check_replaceable, write_report
 
 
 def test_a_report_replaces_a_report(content, tmp_path):
@@ -40,16 +40,6 @@ def test_a_failure_leaves_what_was_there(content, tmp_path, monkeypatch):
         write_report(content, path)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
-
-
-def test_forgetting_takes_our_report_alone(content, tmp_path):
-    path = write_report(content, tmp_path / "report.html")
-    forget(tmp_path)
-    assert not path.exists()
-    forget(tmp_path)  # there is none
-    path.write_text("mine", encoding="utf-8")
-    forget(tmp_path)
-    assert path.read_text(encoding="utf-8") == "mine"
 
 
 def test_a_model_folder_with_a_report_can_be_loaded_and_replaced(model, content, tmp_path):

@@ -67,9 +67,76 @@ def test_more_accurate_than_base(vmask, said):
     assert "of 4 cells" in " ".join(found.evidence)
 
 
-def test_a_cell_that_contradicts_denies_the_claim_where_none_supports_it():
+def test_one_cell_denies_no_claim_where_the_interval_over_cells_contains_0():
     found = verdict(results(accuracies(base=(0.9,) * 4, vmask=(0.9, 0.9, 0.9, 0.85))), "accuracy")
-    assert found.verdict == "does not hold"
+    assert found.verdict == "not shown"
+    assert found.reason == "The interval contains 0."
+    assert found.lines()[0] == found.reason
+
+
+def test_the_effect_stands_beside_the_papers_in_the_same_cells():
+    found = verdict(results(accuracies(base=(0.9,) * 4, vmask=(0.85, 0.85, 0.85, 0.84))), "accuracy")
+    # The paper has 93.02, 90.80, 85.78, 84.35 against 92.40, 90.40, 85.50, 83.74.
+    effect = "VMASK minus base: -5.25 points (-6.05 to -4.45) on average, in the paper +0.48 points (+0.21 to +0.74)"
+    assert found.effects == (effect,)
+    assert found.evidence[0].startswith(effect)
+
+
+def with_schedule(made, best, beta=(0.8, 0.51, 0.3, 0.01), **train):
+    """The results with the epochs of their trainings, all with the epoch `best` as the best."""
+    options = {"train": {"beta": 1.0, "beta_end": 0.01, "beta_schedule": "linear"} | train}
+    history = [{"epoch": number, "beta": one} for number, one in enumerate(beta, 1)]
+    for (_, _, mask, stage), by_seed in made.records.items():
+        for record in by_seed.values():
+            if (mask, stage) == ("vmask", "train"):
+                record.update(options=options, history=history, best_epoch=best)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("best", "train", "said"),
+    [
+        (2, {}, "not shown"),
+        (3, {}, "does not hold"),
+        (2, {"beta_schedule": "constant"}, "does not hold"),  # it falls no further
+        (2, {"beta_end": None}, "does not hold"),
+    ],
+)
+def test_trainings_that_were_kept_early_in_the_schedule_deny_no_claim(best, train, said):
+    made = with_schedule(results(accuracies(base=(0.9,) * 4, vmask=(0.85, 0.85, 0.85, 0.84))), best, **train)
+    found = verdict(made, "accuracy")
+    assert found.verdict == said
+    count = "12 of the 12 trainings with VMASK behind it (CNN 6 of 6, LSTM 6 of 6) were kept from an epoch at which"
+    assert found.reason.startswith(count) == (said == "not shown")
+
+
+def test_a_claim_that_holds_in_spite_of_early_trainings_holds():
+    made = with_schedule(results(accuracies(base=(0.9,) * 4, vmask=(0.95, 0.95, 0.95, 0.96))), 1)
+    found = verdict(made, "accuracy")
+    assert (found.verdict, found.reason) == ("holds", "")
+
+
+def test_early_trainings_are_counted_of_the_seeds_and_cells_that_a_claim_rests_on():
+    vmask = {("sst2", "cnn", "vmask"): 0.9, ("sst2", "lstm", "vmask"): 0.9, ("trec", "cnn", "vmask"): 0.9}
+    scores = {
+        ("sst2", model, mask, "local", "aopc", by, ""): value + (0.001 if model == "cnn" else 0)
+        for model in ("cnn", "lstm")
+        for by in ("lime", "shapley")
+        for mask, value in (("base", 0.3), ("vmask", 0.2 if model == "cnn" else 0.205))
+    }
+    made = with_schedule(results(vmask, scores), 1)
+    for seed in range(3):
+        made.records["sst2", "lstm", "vmask", "train"][seed] |= {"best_epoch": 4}
+    del made.records["sst2", "cnn", "vmask", "local"][2]
+    found = verdict(made, "aopc")
+    assert found.verdict == "not shown"
+    assert "2 of the 5 trainings with VMASK behind it (CNN 2 of 2, LSTM 0 of 3)" in found.reason
+    assert any("LIME, cells without a training that was kept so early: -9.50 points" in line for line in found.evidence)
+
+
+def test_a_claim_about_every_cell_is_not_denied_by_early_trainings():
+    found = with_schedule(results({("sst2", "cnn", "vmask"): 0.9}, post_hoc(0.6, None)), 1)
+    assert verdict(found, "two_words").verdict == "not shown"
 
 
 def test_no_constant_gain_is_denied_by_one_method_that_always_gains():

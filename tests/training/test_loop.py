@@ -16,7 +16,7 @@ from vmask.config import make
 from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
 from vmask.fitting import prepare_data, train_plan
 from vmask.masks import MASKS
-from vmask.training.loop import _warn_of_collapse, best_epoch
+from vmask.training.loop import _Run, _warn_of_collapse, best_epoch
 from vmask.training.progress import Silence, TrainingBar
 
 SMALL = {"embeddings": "random", "epochs": 3, "model__filters": 8, "mask__hidden": 20, "learning_rate": 0.02}
@@ -153,9 +153,17 @@ def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(tmp_
     assert equal(weights(resumed), weights(TextClassifier(**SMALL).fit(texts, labels)))
 
 
-def test_weights_that_the_last_step_ruins_are_not_kept():
+def test_weights_that_the_last_step_ruins_are_not_kept(monkeypatch):
+    step = _Run._step
+
+    def ruining(self, rows, beta):
+        answer = step(self, rows, beta)
+        self.parameters[-1].data.fill_(float("inf"))
+        return answer
+
+    monkeypatch.setattr(_Run, "_step", ruining)
     with pytest.raises(TrainingDiverged, match="not finite after epoch 1"):
-        TextClassifier(embeddings="random", epochs=1, batch_size=1000, learning_rate=1e38).fit(*toy_texts(60))
+        TextClassifier(embeddings="random", epochs=1, batch_size=1000).fit(*toy_texts(60))
 
 
 def test_training_does_not_change_the_prepared_vectors():
@@ -228,20 +236,32 @@ def test_the_bar_shows_every_epoch():
 
 
 def test_two_processes_train_a_model_of_the_same_quality(tmp_path):
-    """`accelerate launch` with two processes, on the CPU."""
+    """`torchrun` with two processes, on the CPU; each leaves a file with its rank."""
     import json
     import subprocess
     import sys
 
     from toy import write_csv
 
+    program = """
+import sys
+from pathlib import Path
+from accelerate.state import PartialState
+from vmask.cli import main
+code = main(sys.argv[1:])
+state = PartialState()
+Path(f"rank-{state.process_index}").write_text(f"{code} {state.num_processes}", encoding="utf-8")
+"""
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
     data = write_csv(tmp_path / "toy.csv", *toy_texts(200))
     out = tmp_path / "model"
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "-m", "vmask"]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "program.py"]
     command += ["train", str(data), "--out", str(out), "--embeddings", "random", "--epochs", "8", "--json"]
     command += ["--learning-rate", "0.02", "--device", "cpu"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
+    assert {path.name: path.read_text() for path in tmp_path.glob("rank-*")} == {"rank-0": "0 2", "rank-1": "0 2"}
+    assert done.stderr.count("2 processes train together") == 1
     result = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
     assert result["test_accuracy"] > 0.9
     assert (out / "model.safetensors").is_file()

@@ -33,11 +33,12 @@ ROUTES = {
     "/api/predict": "POST",
     "/api/explain": "POST",
     "/api/table": "POST",
+    "/metrics": "GET",
 }
 
 
 RIGHT, WRONG = GenerationMode.POSITIVE, GenerationMode.NEGATIVE
-NOTHING_TO_GET_WRONG = ("/healthz", "/api/options", "/api/table")
+NOTHING_TO_GET_WRONG = ("/healthz", "/metrics", "/api/options", "/api/table")
 
 
 @pytest.mark.parametrize(

@@ -958,3 +958,67 @@ def test_the_address_tells_no_more_than_needed(page):
     page.wait_for_url("**/*#*lovely*")
     told = parse_qs(urlsplit(page.url).fragment)
     assert told == {"model": ["cnn"], "text": [TEXT]}
+
+
+TOKEN = "a-secret-of-this-test"
+
+
+@pytest.fixture(scope="module")
+def locked(folders):
+    """A server that asks for a token."""
+    settings = ServeConfig(port=0, token=TOKEN, examples=0)
+    served = Site(create_app(folders, settings=settings), bind("127.0.0.1", 0))
+    yield served
+    served.stop()
+
+
+@pytest.fixture
+def outside(browser, locked):
+    """A browser that does not know the token, and what it asked for."""
+    found = browser.new_context(base_url=locked.address)
+    found.set_default_timeout(20_000)
+    asked = []
+    found.on("request", lambda request: asked.append(request.url))
+    yield found, asked
+    found.close()
+    assert not [url for url in asked if TOKEN in url]  # it is in no address that a server or a log sees
+
+
+def test_a_token_is_asked_for_and_kept_for_the_tab(outside):
+    context, _ = outside
+    page = context.new_page()
+    page.goto("/#text=a+lovely+film")
+    field = page.get_by_label("Token")
+    expect(field).to_be_visible()
+    expect(page.locator("#tabs")).to_be_hidden()
+    field.fill("another")
+    field.press("Enter")
+    expect(page.locator("#token-status")).to_have_text("The server does not know this token.")
+    field.fill(TOKEN)
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator(".word").first).to_be_visible()
+    expect(field).to_be_hidden()
+    assert TOKEN not in page.content() + page.url
+    page.reload()
+    expect(page.locator(".word").first).to_be_visible()
+    other = context.new_page()
+    other.goto("/")
+    expect(other.get_by_label("Token")).to_be_visible()  # another tab does not know it
+
+
+def test_a_link_brings_the_token_and_loses_it(outside, tmp_path):
+    context, _ = outside
+    page = context.new_page()
+    page.goto(f"/#text=a+lovely+film&token={TOKEN}")
+    expect(page.locator(".said")).to_have_text("a lovely film")
+    assert TOKEN not in page.url
+    assert TOKEN not in page.evaluate("JSON.stringify(history.state) + document.referrer + location.href")
+    page.get_by_role("tab", name="File").click()
+    page.get_by_label("Drop a table here").set_input_files(write_csv(tmp_path / "a.csv", [TEXT], ["x"]))
+    expect(page.locator("#file-status")).to_have_text("a.csv is scored.")
+    page.go_back()
+    assert TOKEN not in page.url
+
+
+def test_without_a_token_nothing_is_asked_for(page):
+    expect(page.get_by_label("Token")).to_be_hidden()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from vmask.web import security
 from vmask.web.app import PAGES, STATIC
-from vmask.web.security import HEADERS, Guard, with_headers
+from vmask.web.config import ServeConfig
+from vmask.web.security import HEADERS, PUBLIC, Guard, with_headers
 from web.helpers import TEXT, Call
 
 ANSWERS = [
@@ -22,6 +22,7 @@ ANSWERS = [
     ("GET", "/docs", 200),
     ("GET", "/openapi.json", 200),
     ("GET", "/healthz", 200),
+    ("GET", "/metrics", 200),
     ("GET", "/api/options", 200),
     ("GET", "/api/words", 200),
     ("GET", "/api/examples", 200),
@@ -88,6 +89,8 @@ OTHERS = [
     "127.0.0.1:x",
     "[::1",
     "0.0.0.0",
+    "lo\tcalhost",
+    "127.0.0.1 evil.example",
 ]
 
 
@@ -117,7 +120,7 @@ def test_other_names_are_not(client, host):
     ],
 )
 def test_the_bound_address_and_allowed_names_are_answered(make_client, bound, allowed, host, status):
-    client = make_client(host=bound, allow_host=allowed)
+    client = make_client(host=bound, allow_host=allowed, insecure=True)
     assert client.get("/healthz", headers={"host": host}).status_code == status
 
 
@@ -189,8 +192,8 @@ def test_a_body_of_just_the_limit_is_read(make_client):
     assert call.status == 413
 
 
-def test_a_body_that_never_comes_is_given_up(client, monkeypatch):
-    monkeypatch.setattr(security, "BODY_SECONDS", 0.01)
+def test_a_body_that_never_comes_is_given_up(make_client):
+    client = make_client(body_seconds=0.01)
     call = Call("/api/predict", [])
     asyncio.run(call.made(client.app))
     assert call.status == 408
@@ -210,7 +213,7 @@ def test_web_sockets_are_refused():
     async def send(message):
         sent.append(message)
 
-    asyncio.run(Guard(None, "127.0.0.1", (), 1, 1)({"type": "websocket"}, None, send))
+    asyncio.run(Guard(None, ServeConfig())({"type": "websocket"}, None, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
@@ -289,3 +292,76 @@ def test_nothing_is_written_to_disk(client, tmp_path):
     here = [line for line in written if not line.endswith((".pyc", os.devnull)) and "__pycache__" not in line]
     assert here == []
     assert Path.cwd().exists()
+
+
+TOKEN = "a-secret-of-some-length"
+GUARDED = ["/api/options", "/api/words", "/api/examples", "/metrics", "/none", "/api/", "/healthz/", "/HEALTHZ"]
+
+
+@pytest.mark.parametrize("path", GUARDED)
+@pytest.mark.parametrize(
+    "shown",
+    [None, "", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer é"],
+)
+def test_without_the_token_there_is_nothing(make_client, path, shown):
+    headers = {} if shown is None else {"authorization": shown.encode("latin-1")}
+    answer = make_client(token=TOKEN).get(path, headers=headers)
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert "Authorization: Bearer TOKEN" in answer.json()["detail"]
+    assert TOKEN not in answer.text
+    check_headers(answer.headers)
+
+
+def test_with_the_token_there_is_everything(make_client):
+    client = make_client(token=TOKEN, headers={"authorization": f"bearer {TOKEN}"})
+    assert client.get("/api/options").status_code == 200
+    assert TOKEN not in client.get("/api/options").text
+    assert client.post("/api/predict", json={"texts": [TEXT]}).status_code == 200
+    assert client.post("/api/table", content=b"text\na film\n").status_code == 200
+    assert client.get("/none").status_code == 404
+
+
+def test_a_token_that_is_shown_twice_is_none(make_client):
+    call = Call("/api/options", method="GET", headers=[("authorization", f"Bearer {TOKEN}")] * 2)
+    asyncio.run(call.made(make_client(token=TOKEN).app))
+    assert call.status == 401
+
+
+def test_a_body_without_the_token_is_not_read(make_client):
+    call = Call("/api/predict", [b"x"] * 10)
+    asyncio.run(call.made(make_client(token=TOKEN).app))
+    assert (call.status, call.taken) == (401, 0)
+
+
+def test_the_page_and_the_health_are_public_and_say_nothing_of_the_models(make_client, models):
+    client = make_client(token=TOKEN)
+    for path in PUBLIC:
+        answer = client.get(path)
+        assert answer.status_code == 200
+        for served in models:
+            assert served.title not in answer.text
+        assert TOKEN not in answer.text
+
+
+def test_the_comparison_of_tokens_takes_the_same_time(make_client, monkeypatch):
+    compared = []
+    monkeypatch.setattr("hmac.compare_digest", lambda a, b: compared.append((a, b)) or False)
+    assert make_client(token=TOKEN).get("/metrics", headers={"authorization": "Bearer x"}).status_code == 401
+    assert compared == [(b"x", TOKEN.encode())]
+
+
+def test_unfinished_bodies_keep_nobody_out(make_client):
+    client = make_client(max_connections=2)
+
+    async def attacked():
+        slow = [Call("/api/predict", []) for _ in range(5)]
+        tasks = [asyncio.ensure_future(one.made(client.app)) for one in slow]
+        await asyncio.sleep(0.05)
+        honest = await Call("/api/predict", {"texts": [TEXT]}).made(client.app)
+        for one in slow:
+            one.gone.set()
+        await asyncio.gather(*tasks)
+        return honest
+
+    assert asyncio.run(attacked()).status == 200

@@ -12,6 +12,7 @@ import pytest
 from toy import toy_texts, write_csv
 from vmask.config import HIDES, make, option
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
+from vmask.experiments.training import recorded_source
 from vmask.explain import EXPLAINERS
 from vmask.report.capable import ranks
 from vmask.web import examples
@@ -183,10 +184,10 @@ def dataset(tmp_path):
 
 
 def test_examples_are_found_again(dataset, tmp_path, monkeypatch):
-    noted = {"dataset": "toy", "source": str(dataset)}
+    noted = {"dataset": "toy", **recorded_source(str(dataset))}
     for about, data, data_dir in (
         (noted, None, None),
-        ({"dataset": "toy"}, None, str(tmp_path)),
+        ({"dataset": "toy", **recorded_source("toy", str(tmp_path))}, None, str(tmp_path)),
         ({"dataset": "other"}, str(dataset), None),
         ({}, str(dataset), None),
     ):
@@ -196,7 +197,7 @@ def test_examples_are_found_again(dataset, tmp_path, monkeypatch):
         assert found.texts == toy_texts(40, 2)[0]
         assert found.labels == toy_texts(40, 2)[1]
     monkeypatch.setenv("VMASK_DATA", str(tmp_path))
-    assert Examples.find({"dataset": "toy"}, None, None, 100)[0] is not None
+    assert Examples.find(recorded_source("toy"), None, None, 100)[0] is not None
 
 
 def test_of_a_large_split_the_same_examples_are_drawn_every_time(dataset):

@@ -16,7 +16,8 @@ import time
 import pytest
 
 from vmask.errors import ConfigError
-from vmask.web.server import address_of, bind, is_loopback
+from vmask.web.config import is_loopback
+from vmask.web.server import address_of, bind
 from web.helpers import TEXT, WAIT
 
 
@@ -211,3 +212,52 @@ def test_no_other_file_is_served_over_a_socket(running):
         with socket.create_connection(("127.0.0.1", running.port), timeout=WAIT) as connection:
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 404"), path
+
+
+@pytest.mark.slow
+def test_a_process_that_cannot_end_ends_all_the_same(model_folder):
+    """A loop of events that never comes back is left to itself after some seconds."""
+    program = (
+        "import signal, socket, sys, threading, time\n"
+        "from vmask.web import server\n"
+        "from vmask.web.app import create_app\n"
+        "from vmask.web.config import ServeConfig\n"
+        "app = create_app([sys.argv[1]], settings=ServeConfig(examples=0), device='cpu')\n"
+        "server.END_SECONDS = 0.5\n"
+        "def ready():\n"
+        "    signal.raise_signal(signal.SIGTERM)\n"
+        "    print('told', flush=True)\n"
+        "    time.sleep(10_000)\n"
+        "server.run_app(app, server.bind('127.0.0.1', 0), ready)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(model_folder)], capture_output=True, timeout=WAIT)
+    assert (done.returncode, done.stdout) == (0, b"told\n"), done.stderr
+
+
+@pytest.mark.slow
+def test_a_table_in_progress_does_not_keep_the_server(model_folder):
+    with started(model_folder, "--body-seconds", "600", "--header-seconds", "600") as running:
+        table = b"text\n" + b"a lovely film about a small town\n" * 9999
+        head = f"POST /api/table HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(table)}\r\n\r\n".encode()
+        with contextlib.ExitStack() as opened:
+            for content in (head + table, head + table[:100], b"GET / HT"):
+                connection = opened.enter_context(socket.create_connection(("127.0.0.1", running.port), timeout=WAIT))
+                connection.sendall(content)
+            time.sleep(0.5)
+            code, _, err = running.end(signal.SIGTERM)
+    assert code == 0
+    assert "Traceback" not in err
+
+
+@pytest.mark.slow
+def test_a_token_of_the_environment_is_asked_for(model_folder, monkeypatch):
+    monkeypatch.setenv("VMASK_TOKEN", "of-this-test")
+    with started(model_folder, "--access-log", "--quiet") as running:
+        assert running.ask("GET", "/healthz")[0] == 200
+        assert running.ask("GET", "/api/options")[0] == 401
+        _, _, err = running.end(signal.SIGTERM)
+    assert [line.split()[2:5] for line in err.splitlines()] == [
+        ["GET", "/healthz", "200"],
+        ["GET", "/api/options", "401"],
+    ]
+    assert "of-this-test" not in err

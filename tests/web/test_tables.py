@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
 import json
+import threading
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vmask.errors import VmaskError
 from vmask.web.asking import Prediction
-from vmask.web.refusals import Refusal, TooLarge
+from vmask.web.config import ServeConfig
+from vmask.web.jobs import Stopped
 from vmask.web.tables import Table, harmless, read_table, text_column, write_table
+from web.helpers import WAIT, Call
 
 QUOTED = '\ufeffid;review\r\n1;"so ""good"" it was; lovely"\r\n2;"two\r\nlines, dreadful"\r\n\r\n3;=1+1\r\n'
 
@@ -91,12 +97,12 @@ def test_a_table_without_rows_has_none(client):
 @pytest.mark.parametrize(
     ("content", "query", "status", "message"),
     [
-        (b"", {}, 422, "The file is empty"),
-        (b"\n", {}, 422, "The file is empty"),
+        (b"", {}, 422, "'table.csv' is empty"),
+        (b"\n", {}, 422, "'table.csv' is empty"),
         (b"text,text\na,b\n", {}, 422, "two columns called 'text'"),
         (b'text,n\n"a,1\n', {}, 422, "cannot be read"),
-        (b"text,n\na,1,2\n", {}, 422, "Line 2 of the file has 3 fields, but the first line names 2"),
-        (b"text,n\n\xff,1\n", {}, 422, "Line 2 of the file is not UTF-8"),
+        (b"text,n\na,1,2\n", {}, 422, "Line 2 of 'table.csv' has 3 fields, but the first line names 2"),
+        (b"text,n\n\xff,1\n", {}, 422, "Line 2 of 'table.csv' is not UTF-8"),
         (b"text\na\0b\n", {}, 422, "NUL"),
         (b"a,b\n1,2\n", {}, 422, "Name one of them by `column` (on the page: Column of the texts)"),
         (b"a,b\n1,2\n", {"column": "c"}, 422, "There is no column 'c'"),
@@ -106,10 +112,10 @@ def test_a_table_without_rows_has_none(client):
         (b"text\na", {"filename": "a.csv.gz"}, 422, ".csv .tsv .jsonl .ndjson"),
         (b"text\na", {"model": "none"}, 404, "There is no model 'none'"),
         (b"text\na", {"format": "xlsx"}, 422, "format: "),
-        (b"[1]", {"filename": "a.jsonl"}, 422, "Line 1 of the file is not an object"),
-        (b'{"text": "a"}\n{', {"filename": "a.jsonl"}, 422, "Line 2 of the file is not JSON"),
-        (b"[" * 100_000, {"filename": "a.jsonl"}, 422, "Line 1 of the file is not JSON"),
-        (b'{"text": ' + b"9" * 5000 + b"}", {"filename": "a.jsonl"}, 422, "Line 1 of the file is not JSON"),
+        (b"[1]", {"filename": "a.jsonl"}, 422, "Line 1 of 'a.jsonl' is not an object"),
+        (b'{"text": "a"}\n{', {"filename": "a.jsonl"}, 422, "Line 2 of 'a.jsonl' is not JSON"),
+        (b"[" * 100_000, {"filename": "a.jsonl"}, 422, "Line 1 of 'a.jsonl' is not JSON"),
+        (b'{"text": ' + b"9" * 5000 + b"}", {"filename": "a.jsonl"}, 422, "Line 1 of 'a.jsonl' is not JSON"),
         (b"{}", {"filename": "a.jsonl"}, 422, "The file is empty"),
         (b'{"text":"a"}\n' * 5, {"filename": "a.jsonl"}, 413, "the limit of 4"),
     ],
@@ -174,6 +180,7 @@ def test_an_answer_that_is_no_number_is_an_empty_cell():
     assert row[2:] == ["", ""]
 
 
+LIMITS = ServeConfig(max_table_rows=5, max_table_columns=3, max_table_cells=12)
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
@@ -183,7 +190,7 @@ def test_what_the_user_sent_comes_back_to_the_letter(rows, mark, delimiter):
     stream = io.StringIO(newline="")
     csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "more"), *rows])
     sent = stream.getvalue().encode("utf-8-sig" if mark else "utf-8")
-    table = read_table(sent, "a.tsv" if delimiter == "\t" else "a.csv", 100)
+    table = read_table(sent, "a.tsv" if delimiter == "\t" else "a.csv", ServeConfig(max_table_rows=100))
     assert table.columns == ["text", "more"]
     assert [tuple(row) for row in table.rows] == rows
     written = write_table(table, ["a"], [prediction(1.0)] * len(rows))
@@ -195,21 +202,81 @@ def test_what_the_user_sent_comes_back_to_the_letter(rows, mark, delimiter):
 @given(st.binary(max_size=60), st.sampled_from(["a.csv", "a.tsv", "a.jsonl", "a"]))
 def test_any_bytes_are_a_table_or_refused(content, filename):
     try:
-        table = read_table(content, filename, 5)
-    except (Refusal, TooLarge):
+        table = read_table(content, filename, LIMITS)
+    except VmaskError:
         return
     assert all(len(row) == len(table.columns) for row in table.rows)
 
 
 def test_plain_quotes_in_a_tsv_belong_to_the_texts():
-    table = read_table(b'text\tn\nhe said "no"\t1\n"odd\t2\n', "a.tsv", 5)
+    table = read_table(b'text\tn\nhe said "no"\t1\n"odd\t2\n', "a.tsv", LIMITS)
     assert table.rows == [['he said "no"', "1"], ['"odd', "2"]]
-    table = read_table(b'text\tn\n"two\nlines"\t1\n', "a.tsv", 5)
+    table = read_table(b'text\tn\n"two\nlines"\t1\n', "a.tsv", LIMITS)
     assert table.rows == [["two\nlines", "1"]]
 
 
 def test_values_of_json_become_cells():
     lines = [{"a": 1, "b": None}, {"c": [1, "ö"], "a": True}, {"a": "x\ud800"}]
-    table = read_table("\n".join(map(json.dumps, lines)).encode(), "a.jsonl", 5)
+    table = read_table("\n".join(map(json.dumps, lines)).encode(), "a.jsonl", LIMITS)
     assert table.columns == ["a", "b", "c"]
-    assert table.rows == [["1", "", ""], ["true", "", '[1, "ö"]'], ["x?", "", ""]]
+    assert table.rows == [["1", "", ""], ["true", "", '[1, "ö"]'], ["x\ufffd", "", ""]]
+
+
+def test_limits_of_columns_cells_and_answers(make_client):
+    client = make_client(max_table_columns=3, max_table_cells=8, max_answer_bytes=150)
+    for content, name, message in (
+        (b"a,b,c,text\n1,2,3,4\n", "a.csv", "more columns than the limit of 3"),
+        (b"a,b,c,text\n", "a.csv", "more columns than the limit of 3"),
+        (b"text,b,c\n" + b"a,b,c\n" * 3, "a.csv", "more cells than the limit of 8"),
+        (b"".join(b'{"text": "a", "k%d": 1}\n' % i for i in range(4)), "a.jsonl", "more columns than the limit of 3"),
+        (b"text\n" + b"a film of some length\n" * 5, "a.csv", "more bytes than the limit of 150"),
+    ):
+        answer = score(client, content, filename=name)
+        assert answer.status_code == 413, answer.text
+        assert message in answer.json()["detail"]
+
+
+def test_reading_and_writing_look_up_at_every_row():
+    looks = []
+    table = read_table(b"text\n" + b"a\n" * 5, "a.csv", LIMITS, lambda: looks.append(1))
+    assert len(looks) == 5
+    write_table(table, ["a"], [prediction(1.0)] * 5, check=lambda: looks.append(1))
+    assert len(looks) == 10
+
+
+def test_a_client_that_leaves_ends_the_reading(client, monkeypatch):
+    reading, ended = threading.Event(), threading.Event()
+
+    def slowly(body, filename, limits, check):
+        reading.set()
+        try:
+            for _ in range(100 * WAIT):
+                check()
+                time.sleep(0.01)
+        except Stopped:
+            ended.set()
+            raise
+
+    monkeypatch.setattr("vmask.web.api.read_table", slowly)
+
+    async def leave():
+        call = Call("/api/table", b"text\na\n", headers=[("content-type", "text/csv")])
+        task = asyncio.ensure_future(call.made(client.app))
+        assert await asyncio.to_thread(reading.wait, WAIT)
+        call.gone.set()
+        return await task
+
+    assert asyncio.run(leave()).status == 499
+    assert ended.wait(WAIT)
+
+
+def test_a_long_name_of_a_column_is_cut_in_the_header(client):
+    answer = score(client, b"c" * 100_000 + b"\na\n")
+    assert answer.status_code == 200
+    assert len(answer.headers["x-text-column"]) == 500
+
+
+def test_a_refusal_is_no_longer_than_anybody_reads(client):
+    answer = client.post("/api/predict", json={"texts": ["a"], "m" * 100_000: 1})
+    assert answer.status_code == 422
+    assert len(answer.json()["detail"]) < 3000

@@ -13,15 +13,16 @@ from vmask.cli.evaluate import (
     add_measuring,
     check_out,
     count_of,
+    data_of,
     keeper,
-    load_data,
     load_models,
     measuring,
     model_folders,
     nested_options,
+    writing,
 )
 from vmask.cli.options import check_page, given
-from vmask.errors import ConfigError
+from vmask.errors import ConfigError, VmaskError
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -44,14 +45,42 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure both, compare, print."""
-    from vmask.cli.talk import line_width, print_json, print_rich, say, say_result
     from vmask.evaluation.result import SCORES
-    from vmask.files import to_json, write_text
-    from vmask.report.scores import comparison_table, comparison_words
 
+    args.overwrite = args.overwrite or _was_cut_off(args)
     for result in (COMPARISON, *(f"{side}/{SCORES}" for side in ("a", "b"))):
         check_out(args, result)
     check_page(args.html, args.overwrite)
+    with writing(args):
+        return _compare(args)
+
+
+def _unfinished(args: argparse.Namespace) -> Path:
+    """The file that says what is being written to --out, until all of it is."""
+    return Path(args.out) / f"{COMPARISON}.part"
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    """What decides the files, as flat JSON values."""
+    rest = ("out", "html", "overwrite", "json", "quiet", "debug", "device", "run", "command")
+    return {name: repr(value) for name, value in sorted(vars(args).items()) if name not in rest}
+
+
+def _was_cut_off(args: argparse.Namespace) -> bool:
+    """Whether the same was killed while it wrote its files: those are replaced then."""
+    from vmask.outside import read_json
+
+    try:
+        return bool(args.out) and read_json(_unfinished(args)) == _asked(args)
+    except (OSError, VmaskError):
+        return False
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from vmask.cli.talk import line_width, print_json, print_rich, say, say_result
+    from vmask.files import to_json, write_text
+    from vmask.report.scores import comparison_table, comparison_words
+
     if args.html and not args.data:
         raise ConfigError("--html shows texts, so it needs the models and the data: vmask compare DIR_A DIR_B DATA")
     found = _of_models(args) if args.data else _of_evaluations(args)
@@ -60,6 +89,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
         write_text(Path(args.out) / COMPARISON, to_json(found.to_dict()))
+        _unfinished(args).unlink(missing_ok=True)
     if args.json:
         print_json({**found.to_dict(), **({"html": args.html} if args.html else {})})
         return 0
@@ -77,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
 def _of_models(args: argparse.Namespace) -> Comparison:
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.measure import evaluate
+    from vmask.files import to_json, write_text
 
     asked = measuring(args)
     folders = {"a": model_folders(args.a), "b": model_folders(args.b)}
@@ -87,15 +118,18 @@ def _of_models(args: argparse.Namespace) -> Comparison:
         )
     classifiers = {side: load_models(some, args.device) for side, some in folders.items()}  # both, before the work
 
-    data = load_data(args, classifiers["a"][0])  # once: both are asked about the same column
+    data = data_of(args, classifiers["a"][0])  # once: both are asked about the same column
+    keep = {side: keeper(args, folders[side], side) for side in folders}
     found = {
-        side: evaluate(classifiers[side], data.texts, **asked, **data.options, keep=keeper(args, folders[side], side))
-        for side in folders
+        side: evaluate(classifiers[side], data.texts, **asked, **data.options, keep=keep[side]) for side in folders
     }
     compared = compare_evaluations(found["a"], found["b"], all_parts=args.all_parts)
     if args.out:
-        for side, one in found.items():
-            one.save(Path(args.out) / side, args.overwrite)
+        write_text(_unfinished(args), to_json(_asked(args)))
+    for side, kept in keep.items():
+        if kept is not None:
+            found[side].save(Path(args.out) / side, args.overwrite)
+            kept.finish()
     if args.html:
         _write_page(args, compared, classifiers, data, asked)
     return compared

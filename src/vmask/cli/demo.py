@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from vmask.cli.options import add_data_dir, add_device, add_json
+from vmask.cli.options import add_data_dir, add_device, add_json, whole_number
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -15,9 +15,13 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--embeddings", default="word2vec-26k", metavar="VECTORS", help="word vectors [word2vec-26k]")
     parser.add_argument("--model", default="cnn", metavar="NAME", help="cnn or lstm [cnn]")
     parser.add_argument(
-        "--epochs", type=int, default=12, metavar="N", help="passes over the training set, at most [12]"
+        "--epochs",
+        type=whole_number(1, 100_000),
+        default=12,
+        metavar="N",
+        help="passes over the training set, at most [12]",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of everything random [0]")
+    parser.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="seed of everything random [0]")
     parser.add_argument("--out", default="demo", metavar="DIR", help="folder for report.html and the models [demo]")
     add_data_dir(parser)
     add_device(parser)

@@ -6,13 +6,15 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
-from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists
+from vmask.errors import ConfigError, ModelFolderError, OutputExists
 from vmask.files import is_free
+from vmask.locks import only_writer
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
@@ -61,26 +63,38 @@ def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, write."""
-    from vmask.cli.talk import say
-    from vmask.evaluation.measure import evaluate
     from vmask.evaluation.result import SCORES
 
     check_out(args, SCORES)
-    if args.planted:
-        return _planted(args)
+    with writing(args):
+        return _planted(args) if args.planted else _measure(args)
+
+
+def _measure(args: argparse.Namespace) -> int:
+    from vmask.cli.talk import say
+    from vmask.evaluation.measure import evaluate
+
     if any(key.startswith("planted__") for key in vars(args)):
         raise ConfigError("There is an option of --planted, which is not asked for. Add --planted, or leave it out.")
     asked = measuring(args)  # what is wrong with an option is said before a model is loaded
     folders = model_folders(args.model)
     classifiers = load_models(folders, args.device)
-    data = load_data(args, classifiers[0])
+    data = data_of(args, classifiers[0])
     for note in data.notes:
         say(args, note)
-    found = evaluate(classifiers, data.texts, **asked, **data.options, keep=keeper(args, folders))
-    return _finish(args, found, data.name, said=len(data.notes))
+    keep = keeper(args, folders)
+    found = evaluate(classifiers, data.texts, **asked, **data.options, keep=keep)
+    return _finish(args, found, data.name, said=len(data.notes), keep=keep)
 
 
-def _finish(args: argparse.Namespace, found: Evaluation, name: str, first: Sequence[str] = (), said: int = 0) -> int:
+def _finish(
+    args: argparse.Namespace,
+    found: Evaluation,
+    name: str,
+    first: Sequence[str] = (),
+    said: int = 0,
+    keep: KeptExplanations | None = None,
+) -> int:
     """Write and print what was found, after the lines `first`; so many of its notes were said already."""
     from vmask.cli.talk import print_json, say, say_result
 
@@ -88,6 +102,8 @@ def _finish(args: argparse.Namespace, found: Evaluation, name: str, first: Seque
         say(args, note)
     if args.out:
         found.save(args.out, args.overwrite)
+    if keep is not None:
+        keep.finish()
     if args.json:
         print_json(as_json(found, name))
         return 0
@@ -145,6 +161,11 @@ def check_out(args: argparse.Namespace, result: str) -> None:
         raise OutputExists(f"{out} has a {result} already. Choose another folder for --out, or add --overwrite.")
 
 
+def writing(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """Keep other processes from the folder of --out."""
+    return only_writer(Path(args.out)) if args.out else nullcontext()
+
+
 def measuring(args: argparse.Namespace) -> dict[str, Any]:
     """What is to be measured, as `evaluate` takes it, checked."""
     from vmask.config import HIDES, EvaluateConfig, make
@@ -154,7 +175,7 @@ def measuring(args: argparse.Namespace) -> dict[str, Any]:
     from vmask.metrics import METRICS
 
     asked = given(args, EvaluateConfig)
-    config = EvaluateConfig(**asked)
+    config = make(EvaluateConfig, asked)
     nested = nested_options(args)
     asked["metrics"] = with_options(METRICS, config.metrics, nested)
     asked["explainers"] = with_options(EXPLAINERS, config.explainers, nested)
@@ -226,32 +247,23 @@ class Data:
     options: dict[str, Any]
 
 
-def load_data(args: argparse.Namespace, classifier: TextClassifier) -> Data:
+def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
     """The texts to measure on: a split of a dataset, or a whole file; columns are those of the training."""
-    from vmask.data.datasets import load_dataset, load_table
-    from vmask.errors import UnknownName
+    from vmask.data.datasets import Split
+    from vmask.evaluation.texts import load_data
 
-    about = classifier.about_
-    if Path(args.data).is_file():
-        if args.split:
-            raise DataError(f"{args.data} is a single file and is scored whole. Leave --split out.")
-        label = None if args.unlabelled else args.label or about.get("label")
-        split = load_table(args.data, args.text or about.get("text"), label, require_labels=not args.unlabelled)
-        if Path(args.data).name == about.get("dataset"):
-            seen = f"The model was trained on a file called {about['dataset']}: these rows may not be new to it."
-            split = dataclasses.replace(split, notes=(*split.notes, seen))
-        return Data(split, args.data, split.notes, {"name": args.data})
-    known = about if Path(args.data).is_dir() else {}  # a dataset with a card names its columns itself
-    dataset = load_dataset(
+    dataset = load_data(
         args.data,
+        classifier.about_,
+        split=args.split,
+        text=args.text,
+        label=args.label,
         data_dir=args.data_dir,
-        text=args.text or known.get("text"),
-        label=None if args.unlabelled else args.label or known.get("label"),
-        require_labels=not args.unlabelled,
+        labelled=not args.unlabelled,
     )
+    if isinstance(dataset, Split):
+        return Data(dataset, args.data, dataset.notes, {"name": args.data})
     wanted = args.split or "test"
-    if wanted not in dataset.splits:
-        raise UnknownName("split", wanted, dataset.splits)
     return Data(dataset, f"{dataset.name} {wanted}", dataset.notes, {"split": wanted})
 
 
@@ -275,7 +287,7 @@ def _planted(args: argparse.Namespace) -> int:
     if len(folders) > 1:
         raise ConfigError("--planted trains one model anew. Give one folder.")
     classifier = load_models(folders, args.device)[0]
-    data = load_data(args, classifier)
+    data = data_of(args, classifier)
     if not isinstance(data.texts, Dataset):
         raise ConfigError(
             f"--planted trains a model, and {args.data} is one file. Give a dataset or a folder of splits."

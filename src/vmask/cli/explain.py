@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -21,7 +23,7 @@ from vmask.cli.options import (
     check_page,
     given,
 )
-from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskError
+from vmask.errors import ConfigError, DataError, NoWordScores, OutputExists, UnknownName, VmaskError
 
 if TYPE_CHECKING:
     from vmask.config import ExplainConfig
@@ -67,7 +69,6 @@ def run(args: argparse.Namespace) -> int:
     from vmask.explaining import at_once, explain_texts
     from vmask.explanations_file import ExplanationsFile
     from vmask.persistence import load_classifier, read_config
-    from vmask.report.explanations import paged
     from vmask.report.highlight import summary
     from vmask.training.progress import shown
 
@@ -75,14 +76,14 @@ def run(args: argparse.Namespace) -> int:
     # What is wrong with an option is said before the model is loaded.
     asked = given(args, ExplainConfig, nested=("method__",))
     options = {name.removeprefix("method__"): asked.pop(name) for name in list(asked) if name.startswith("method__")}
-    config = ExplainConfig(**asked)
+    config = make(ExplainConfig, asked)
     explainer = EXPLAINERS.get(config.method)(make(EXPLAINERS.get(config.method).Options, options, "method."))
     options = to_dict(explainer.options)
     about = read_config(Path(args.model))
     file = None
     if args.out:
         file = ExplanationsFile(Path(args.out), {**about["sha256"], **_decided(config, options)}, args.overwrite)
-    check_page(args.html, args.overwrite or (file is not None and file.done > 0))
+    check_page(args.html, args.overwrite or (file is not None and file.goes_on))
     texts, count, name = _texts(args, about["about"])
     classifier = load_classifier(Path(args.model), args.device)
     printing = args.json or not (args.out or args.html)
@@ -103,9 +104,8 @@ def run(args: argparse.Namespace) -> int:
 
     if done:
         say(args, f"{args.out}: going on after {done:,} text{'s' * (done != 1)}")
-    results = file.filled(texts, explain, together) if file else explain(texts)
-    if args.html:
-        results = paged(Path(args.html), results, f"Which words decide: {name}", _facts(args, config, options, name))
+    page = _page(args, f"Which words decide: {name}", _facts(args, config, options, name))
+    results = file.filled(texts, explain, together, page) if file else page(explain(texts))
     number = 0
     with closing(cast("Generator[Explanation, None, None]", results)) as explanations:
         for explanation in explanations:
@@ -122,6 +122,15 @@ def run(args: argparse.Namespace) -> int:
         else:
             say_result(written)
     return 0
+
+
+def _page(
+    args: argparse.Namespace, title: str, facts: dict[str, str]
+) -> Callable[[Iterator[Explanation]], Iterator[Explanation]]:
+    """What explanations pass on their way, to be shown on a page where one is asked for."""
+    from vmask.report.explanations import paged
+
+    return partial(paged, Path(args.html), title=title, how=facts) if args.html else iter
 
 
 def _decided(config: ExplainConfig, options: dict[str, Any]) -> dict[str, Any]:
@@ -144,9 +153,11 @@ def _check_named(args: argparse.Namespace) -> None:
         raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
     if args.given is not None and (args.limit, args.text, args.split) != (None, None, None):
         raise ConfigError("--limit, --text and --split are for --input. Leave them out.")
+    if args.out and Path(args.out).is_dir():
+        raise OutputExists(f"{args.out} is a folder. Name a file for --out.")
     named = [(f"--{name}", getattr(args, name)) for name in ("input", "out", "html")]
     for (one, path), (other, same) in combinations([pair for pair in named if pair[1] not in (None, "-")], 2):
-        if Path(path).resolve() == Path(same).resolve():
+        if os.path.realpath(path) == os.path.realpath(same):
             raise ConfigError(f"{one} and {other} are both {path}. Give each a file of its own.")
 
 

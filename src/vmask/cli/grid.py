@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmask.cli.options import add_data_dir, add_json
+from vmask.cli.options import add_data_dir, add_json, whole_number
 
 if TYPE_CHECKING:
     from vmask.experiments.grid import Grid, Outcome
@@ -27,8 +27,12 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--out", metavar="DIR", help="folder of the results [what the file says, else results]")
     parser.add_argument("--models", metavar="DIR", help="folder of the trained models [in the cache]")
     parser.add_argument("--vectors-dir", metavar="DIR", help=f"where files of word vectors are [{VECTORS}]")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that work side by side [1]")
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each process [1]")
+    parser.add_argument(
+        "--jobs", type=whole_number(1, 1_000), default=1, metavar="N", help="processes that work side by side [1]"
+    )
+    parser.add_argument(
+        "--threads", type=whole_number(1, 1_000), default=1, metavar="N", help="threads of each process [1]"
+    )
     parser.add_argument("--only", default="", metavar="NAME=VALUE,…", help="some cells: dataset=trec,model=cnn")
     parser.add_argument("--seeds", default="", metavar="0-4", help="some seeds")
     parser.add_argument("--retry-failed", action="store_true", help="do again what failed before")
@@ -39,8 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say what is to do, then do it. The exit code is 1 where a piece of work failed, now or before."""
+    """Say what is to do, then do it. The exit code is 2 where a piece of work failed, now or before."""
     from vmask.cli.talk import print_json, say, say_result
+    from vmask.errors import WorkFailed
 
     grid = _grid(args)
     states = {task: grid.state(task) for task in grid.tasks}
@@ -75,9 +80,12 @@ def run(args: argparse.Namespace) -> int:
         )
         for piece, error in errors[:SHOWN_ERRORS]:
             say_result(f"failed: {piece}: {error}")
-        if count["failed"] or before:
-            say_result("What failed is done again with: --retry-failed")
-    return int(count["failed"] + count["skipped"] + before > 0)
+    if failed := count["failed"] + count["skipped"] + before:
+        raise WorkFailed(
+            f"{failed} piece{'s' * (failed != 1)} of the grid failed or needed one that did. What failed is done again "
+            "with: --retry-failed"
+        )
+    return 0
 
 
 def _grid(args: argparse.Namespace) -> Grid:
@@ -88,8 +96,6 @@ def _grid(args: argparse.Namespace) -> Grid:
     from vmask.experiments.spec import Where, check_where, parse_seeds, parse_where, read_experiment
     from vmask.experiments.work import Places
 
-    if args.jobs < 1 or args.threads < 1:
-        raise ConfigError("--jobs and --threads must be at least 1.")
     experiment = read_experiment(args.file)
     only = parse_where(args.only)
     if args.seeds:

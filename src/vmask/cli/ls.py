@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listed(kind: str) -> dict[str, str]:
-    from vmask.data.card import card_names, load_card
+    from vmask.data.card import working_cards
     from vmask.explain import EXPLAINERS
     from vmask.masks import MASKS
     from vmask.metrics import METRICS
@@ -56,9 +56,9 @@ def _listed(kind: str) -> dict[str, str]:
     from vmask.registry import Registry
 
     if kind == "datasets":
-        return {name: load_card(name).title for name in card_names()}
+        return {name: card.title for name, card in working_cards().items()}
     rooms: dict[str, Registry[Any]] = {"masks": MASKS, "models": MODELS, "explainers": EXPLAINERS, "metrics": METRICS}
-    return {name: rooms[kind].describe(name) for name in rooms[kind].names()}
+    return {name: rooms[kind].describe(name) for name in rooms[kind].working()}
 
 
 def _metrics(args: argparse.Namespace) -> int:
@@ -68,10 +68,9 @@ def _metrics(args: argparse.Namespace) -> int:
     from vmask.metrics import METRICS
     from vmask.metrics.contract import FAMILIES, Facts
 
-    facts = {name: Facts.read(name) for name in METRICS.names()}
     if args.name is not None:
         METRICS.get(args.name)
-        facts = {args.name: facts[args.name]}
+    facts = {name: Facts.read(name) for name in ([args.name] if args.name is not None else METRICS.working())}
     facts = dict(sorted(facts.items(), key=lambda item: FAMILIES.index(item[1].family)))
     if args.json:
         options = {name: to_dict(METRICS.get(name).Options()) for name in facts}

@@ -9,6 +9,7 @@ import io
 import logging
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +18,8 @@ from typing import Any, NoReturn
 
 from vmask import __version__
 from vmask.cli.options import add_talk
-from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean
+from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean, short
+from vmask.terminal import cleaned_streams, tell
 
 COMMANDS = (
     "train",
@@ -35,7 +37,9 @@ COMMANDS = (
     "ls",
     "demo",
 )
-USER_ERROR, OUR_ERROR, INTERRUPTED = 2, 1, 130
+ERROR, INTERRUPTED = 2, 130
+LONGEST_LINE = 2_000
+"""Characters of a line of an error message; of a longer one the middle is left out."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,7 +47,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where the help is, and leave with code 2."""
-        self.exit(USER_ERROR, f"error: {message}\nSee `{self.prog} --help`.\n")
+        self.exit(ERROR, f"error: {_one_line(message)}\nSee `{self.prog} --help`.\n")
 
     def options(self) -> set[str]:
         """Every `--option` of this parser and of the commands under it."""
@@ -78,38 +82,65 @@ def build_parser(words: Sequence[str]) -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code: 0, 2 for an error that is the user's to fix, 1 for one of ours."""
+    """Run the command line and return the exit code: 0, 2 for an error, 130 where it was interrupted."""
     words = list(sys.argv[1:] if argv is None else argv)
-    try:
-        args = _parse(words)
-    except VmaskError as error:  # an unknown command, option or mask
-        return _report(error, "--debug" in words)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # half a character is no reason to stop
-    with _talking(args):
+    with cleaned_streams():
+        args: argparse.Namespace | None = None
         try:
-            code = int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)
-            sys.stdout.flush()  # a reader that left is noticed here, not when Python ends
-            return code
-        except VmaskError as error:
-            return _report(error, args.debug)
+            args = _parse(words)
+            with _talking(args):
+                code = int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)
+                sys.stdout.flush()  # a reader that left is noticed here, not when Python ends
+                return code
+        except SystemExit:  # argparse has said what there is to say
+            raise
         except KeyboardInterrupt:
-            print(f"interrupted{_how_to_go_on(args)}", file=sys.stderr)  # noqa: T201
+            tell(f"interrupted{_how_to_go_on(args) if args else ''}")
             return INTERRUPTED
         except BrokenPipeError:  # the reader had enough, e.g. `vmask predict … | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        except OSError as error:  # a full disk, a folder without permission
-            return _report(error, args.debug)
-        except Exception as error:
-            if args.debug:
-                raise
-            print(f"error: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201
-            print("This looks like a fault in vmask. Run again with --debug for the traceback.", file=sys.stderr)  # noqa: T201
-            return OUR_ERROR
+        except BaseException as error:  # panics of compiled libraries are no Exceptions
+            if "--debug" in words:
+                tell("".join(traceback.format_exception(error)).rstrip("\n"))
+            for line in _said(error):
+                tell(line)
+            return ERROR
+
+
+def _said(error: BaseException) -> list[str]:
+    """What the user is told of an error, in one or two lines."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    text = f"{type(error).__name__}: {' '.join(lines)}"
+    if isinstance(error, (VmaskError, OSError)) and lines:  # OSError: a full disk, a folder without permission
+        rest = [" ".join(lines[1:])] if len(lines) > 1 else []
+        return [_one_line(line) for line in (f"error: {lines[0]}", *rest)]
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):
+        return [
+            f"error: There is not enough memory ({_one_line(text, 300)}).",
+            "Choose smaller sizes, such as --batch-size, or give less data at a time.",
+        ]
+    if isinstance(error, RecursionError):
+        return ["error: Something in the input is nested too deep. Make it flatter."]
+    return [
+        f"error: {_one_line(text)}",
+        "This looks like a fault in vmask. Run again with --debug for the traceback.",
+    ]
+
+
+def _one_line(text: str, most: int = LONGEST_LINE) -> str:
+    line = " ".join(text.splitlines())
+    return line if len(line) <= most else f"{line[: most // 2]} … {line[-most // 2 :]}"
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
+    for word in words:
+        if "\0" in word:
+            raise ConfigError(f"The argument {short(word)} has a NUL character in it. Leave it out.")
+        if any("\ud800" <= char <= "\udfff" for char in word):  # how Python shows what is not UTF-8
+            raise ConfigError(f"The argument {short(word)} is not UTF-8. Write it in UTF-8; rename a file.")
     parser = build_parser(words)
     args, unknown = parser.parse_known_args(words)
     if unknown:
@@ -141,13 +172,6 @@ def _how_to_go_on(args: argparse.Namespace) -> str:
     return ""
 
 
-def _report(error: Exception, debug: bool) -> int:
-    if debug:
-        raise error
-    print(f"error: {error}", file=sys.stderr)  # noqa: T201
-    return USER_ERROR
-
-
 @contextmanager
 def _talking(args: argparse.Namespace) -> Iterator[None]:
     """Our warnings and log lines, one line each on standard error; warnings of libraries only with --debug."""
@@ -158,7 +182,7 @@ def _talking(args: argparse.Namespace) -> Iterator[None]:
     log.addHandler(handler)
 
     def show(message: Any, category: type[Warning], *rest: Any, **named: Any) -> None:
-        print(f"warning: {message}", file=sys.stderr)  # noqa: T201
+        tell(f"warning: {message}")
 
     try:
         with warnings.catch_warnings():

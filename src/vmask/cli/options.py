@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vmask.config import choices_of, help_of, scalar_type
-from vmask.errors import OutputExists, UnknownName, did_you_mean
+from vmask.errors import OutputExists, UnknownName, did_you_mean, short
 from vmask.registry import Registry
 
 
@@ -41,7 +41,7 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
         elif choices := choices_of(cls, f.name):
             group.add_argument(flag, type=one_of(choices), metavar=f"{{{','.join(choices)}}}", **common)
         else:
-            group.add_argument(flag, type=kind, metavar=kind.__name__.upper(), **common)
+            group.add_argument(flag, type=_TYPES.get(kind, kind), metavar=kind.__name__.upper(), **common)
 
 
 def add_nested(
@@ -65,7 +65,7 @@ def add_nested(
         example: whose options the help offers to list where none is named; the default's else.
     """
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument(f"--{part}")
+    first.add_argument(f"--{part}", nargs="?")  # without a value it is the other parser's to refuse
     chosen, rest = first.parse_known_args(words)
     named = getattr(chosen, part)
     name = called(named or default)
@@ -155,21 +155,44 @@ def one_of(choices: Sequence[str]) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text not in choices:
             near = did_you_mean(text, choices)
-            raise argparse.ArgumentTypeError(f"{text!r} is not known.{near} Choose one of: {', '.join(choices)}.")
+            raise argparse.ArgumentTypeError(f"{short(text)} is not known.{near} Choose one of: {', '.join(choices)}.")
         return text
 
     return check
 
 
-def at_least_0(text: str) -> int:
-    """A whole number that is not negative."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more.")
-    return int(text)
+def whole_number(least: int, most: int = 10**9) -> Callable[[str], int]:
+    """A type for an argument that is a whole number within limits."""
+
+    def check(text: str) -> int:
+        number = int(text) if text.removeprefix("-").isdecimal() and len(text) <= 20 else None
+        if number is None or not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{short(text)} is not a whole number from {least} to {most:,}.")
+        return number
+
+    return check
+
+
+at_least_0 = whole_number(0)
 
 
 def _numbers(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of whole numbers such as 3,4,5") from None
+    except ValueError:  # also of a number with thousands of digits
+        raise argparse.ArgumentTypeError(f"{short(text)} is not a list of whole numbers such as 3,4,5") from None
+
+
+def _typed(kind: Callable[[str], Any], what: str) -> Callable[[str], Any]:
+    """The type of an argument, with a message that says what is wanted."""
+
+    def check(text: str) -> Any:
+        try:
+            return kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{short(text)} is not {what}.") from None
+
+    return check
+
+
+_TYPES = {int: _typed(int, "a whole number"), float: _typed(float, "a number")}

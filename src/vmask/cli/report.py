@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.cli.options import add_json
+from vmask.errors import VmaskError
 
 if TYPE_CHECKING:
     from vmask.reproduction.document import Document
@@ -35,22 +37,48 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Check, or write the report."""
-    from vmask.cli.talk import print_json, say_result
     from vmask.errors import FileMissing
-    from vmask.reproduction.write import PUBLISHED, draw, find_published, read_document, write_report
+    from vmask.reproduction.write import PUBLISHED, find_published
 
     folder = Path(args.results)
     published = Path(args.check) if args.check else find_published(folder)
     if args.check is not None and published is None:
         raise FileMissing(f"There is no {PUBLISHED} here. Name the file of published numbers: --check FILE")
+    with _whole(folder):
+        _report(args, folder, published)
+    return 0
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[None]:
+    """Say of results that do not fit together that they do not: each file may be as it should, of another run."""
+    from vmask.errors import DataError
+
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, VmaskError):
+            raise
+        what = f"they lack {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        raise DataError(
+            f"The results in {folder} do not fit together ({what}). Remove what was changed by hand, and the grid "
+            "makes it anew."
+        ) from error
+
+
+def _report(args: argparse.Namespace, folder: Path, published: Path | None) -> None:
+    from vmask.cli.talk import print_json, say_result
+    from vmask.reproduction.write import FIGURES, draw, filling, read_document, write_report
+
     document = read_document(folder, published)
     if args.check is not None:
         _show_check(document, args.json)
-        return 0
+        return
     out = Path(args.out) if args.out else folder / "report"
-    if not args.no_figures:
-        document = dataclasses.replace(document, pictures=draw(document, out / "figures"))
-    write_report(document, out)
+    with filling(out) as new:
+        if not args.no_figures:
+            document = dataclasses.replace(document, pictures=draw(document, new / FIGURES))
+        write_report(document, new)
     written = {"report": str(out), "tables": len(document.tables), "figures": len(document.pictures)}
     if args.json:
         print_json({**written, "checked": document.checked()})
@@ -58,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
         for line in document.checked():
             say_result(line)
         say_result(f"{written['tables']} tables and {written['figures']} figures in {out}: open {out / 'report.html'}")
-    return 0
 
 
 def _show_check(document: Document, as_json: bool) -> None:
@@ -96,7 +123,7 @@ def _show_check(document: Document, as_json: bool) -> None:
         print_rich("")
     for claim in document.claims:
         say_result(f"{claim.verdict.upper()}: {claim.sentence}")
-        for line in claim.evidence:
+        for line in claim.lines():
             say_result(f"  {line}")
     say_result("")
     for line in document.checked():

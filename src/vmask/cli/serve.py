@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, given
-from vmask.web.config import ServeConfig
+from vmask.web.config import TOKEN_VARIABLE, ServeConfig, is_loopback
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -29,19 +31,23 @@ def run(args: argparse.Namespace) -> int:
     from vmask.errors import MissingExtra
 
     # What is wrong is said before a model is loaded.
-    settings = make(ServeConfig, given(args, ServeConfig))
-    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn")):
+    named = {"token": os.environ.get(TOKEN_VARIABLE) or None, **given(args, ServeConfig)}
+    settings = make(ServeConfig, named)
+    if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
         raise MissingExtra("vmask serve", "serve")
     from vmask.persistence import read_config
 
     for folder in args.models:
         read_config(Path(folder))
     from vmask.web.app import create_app
-    from vmask.web.server import address_of, bind, is_loopback, run_app
+    from vmask.web.server import address_of, bind, run_app
 
     with bind(settings.host, settings.port) as listening:
         if not is_loopback(settings.host):
-            say(args, f"warning: other machines can reach {settings.host}, and all who do may use the models")
+            whom = "who has the token" if settings.token else "who reaches it"
+            say(args, f"warning: other machines can reach {settings.host}; everybody {whom} may use the models")
+        if settings.access_log:
+            logging.getLogger("vmask.access").setLevel(logging.INFO)  # with --quiet too: it was asked for
         app = create_app(
             args.models,
             settings=settings,
@@ -59,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
             for served in models:
                 say_result(f"{served.name}: {served.title}")
             say_result(f"{address} (the API: {address}/docs)")
+            if settings.token:
+                say(args, "the page asks for the token; a link with #token=… behind the address has it along")
             say(args, "Ctrl-C stops")
             sys.stdout.flush()
 

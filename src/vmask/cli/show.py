@@ -29,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     )
     parser.add_argument("--out", metavar="FILE", help="the page [DIR/report.html]")
     parser.add_argument("--figures", metavar="FOLDER", help="also write figures for a paper, PNG and SVG")
+    parser.add_argument(
+        "--digest", action="store_true", help="check every file and print the digest of the model alone, no report"
+    )
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
@@ -38,11 +41,16 @@ def run(args: argparse.Namespace) -> int:
     """Read model and data, measure and explain, write."""
     from vmask.cli.talk import print_json, say, say_result
     from vmask.model_report.collect import collect, other_data
-    from vmask.model_report.write import REPORT, check_replaceable, write_report
-    from vmask.persistence import load_classifier, read_config
+    from vmask.model_report.write import check_replaceable, write_report
+    from vmask.persistence import REPORT, check_files, digest_of, load_classifier, read_config
 
     folder = Path(args.model)
-    about = read_config(folder)["about"]
+    config = read_config(folder)
+    about, digest = config["about"], digest_of(config)
+    if args.digest:
+        check_files(folder, config)
+        print_json({"digest": digest}) if args.json else say_result(digest)
+        return 0
     page = Path(args.out) if args.out else folder / REPORT
     check_replaceable(page)  # before any work is done
     if args.figures:
@@ -50,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
         check_extra()
     dataset = _dataset(args, about)
-    if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):
+    if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):  # data that the user named
         say(args, other_data(dataset))
     classifier = load_classifier(folder, args.device)
     progress = not args.quiet and sys.stderr.isatty()
@@ -58,10 +66,13 @@ def run(args: argparse.Namespace) -> int:
     write_report(content, page)
     figures = _figures(args, classifier, dataset, content) if args.figures else []
     if args.json:
-        print_json({"report": str(page), "figures": [str(path) for path in figures], **content.to_dict()})
+        print_json(
+            {"report": str(page), "digest": digest, "figures": [str(path) for path in figures], **content.to_dict()}
+        )
         return 0
     say_result(f"{content.headline}.")
     say_result(f"report: {page}")
+    say_result(f"digest: {digest}")
     if figures:
         say_result(f"{len(figures)} figures in {args.figures}")
     say(args, f"next: open {page}")

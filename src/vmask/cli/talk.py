@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from vmask.cli.main import is_main_process
+from vmask.terminal import make_console, tell
 
 PIPED_WIDTH = 160
 
@@ -17,7 +18,7 @@ PIPED_WIDTH = 160
 def say(args: argparse.Namespace, message: str) -> None:
     """A line of talk, unless --quiet."""
     if not args.quiet and is_main_process():
-        print(message, file=sys.stderr)  # noqa: T201
+        tell(message)
 
 
 def say_result(message: str) -> None:
@@ -38,12 +39,7 @@ def line_width() -> int:
 
 def print_rich(thing: Any) -> None:
     """A table or a coloured text; plain where the output is no terminal. Brackets and colons in texts mean nothing."""
-    from rich.console import Console
     from rich.table import Table
 
-    class Quietly(Console):
-        def on_broken_pipe(self) -> None:  # rich would leave with code 1; `main` knows better
-            raise BrokenPipeError
-
-    console = Quietly(markup=False, emoji=False, highlight=False, width=line_width())
+    console = make_console(markup=False, emoji=False, highlight=False, width=line_width())
     console.print(thing, soft_wrap=not isinstance(thing, Table))  # a text or a path in a pipe stays on its line

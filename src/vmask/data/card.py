@@ -1,15 +1,27 @@
-"""Dataset cards: what is known about a dataset before any of it is read. They are YAML files in `cards/`."""
+"""Dataset cards: what is known about a dataset before any of it is read. They are YAML files in `cards/`.
+
+Other packages add theirs by an entry point in the group `vmask.datasets`, e.g. `[project.entry-points."vmask.datasets"]
+mine = "my_package.mine"`: a folder of the package with a `card.yaml` and, where they can be passed on, the files that
+it names.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
-from vmask.errors import DataError, UnknownName, did_you_mean
+from vmask.errors import DataError, UnknownName, did_you_mean, short
+from vmask.outside import read_yaml
+from vmask.registry import broken, points_of, works
 
+CARD = "card.yaml"
+MOST_ROWS = 10**9
 _CARDS = Path(__file__).parent / "cards"
 T = TypeVar("T")
 
@@ -37,6 +49,14 @@ class SplitRule:
     """Rows that dev and test are drawn from, as in the original dataset."""
     seed: int = 0
     stratified: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("dev_rows", "test_rows", "of_rows"):
+            rows = getattr(self, name)
+            if rows is not None and not 1 <= rows <= MOST_ROWS:
+                raise DataError(f"split.{name} is {short(rows)}; it must be from 1 to {MOST_ROWS:,}.")
+        if not 0 <= self.seed <= MOST_ROWS:
+            raise DataError(f"split.seed is {short(self.seed)}; it must be from 0 to {MOST_ROWS:,}.")
 
 
 @dataclass(frozen=True)
@@ -91,8 +111,8 @@ class Card:
         ):
             if getattr(self, name) not in choices:
                 raise DataError(f"{name} is {getattr(self, name)!r}. Choose one of: {', '.join(choices)}.")
-        if self.max_words < 1 or self.threshold < 0:
-            raise DataError("max_words must be above 0 and threshold at least 0.")
+        if not 1 <= self.max_words <= MOST_ROWS or not 0 <= self.threshold <= MOST_ROWS:
+            raise DataError("max_words must be above 0 and threshold at least 0, and neither above 1,000,000,000.")
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -101,8 +121,19 @@ class Card:
 
 
 def card_names() -> list[str]:
-    """The datasets that have a card, sorted."""
+    """The datasets that have a card, sorted; those of other packages may turn out to be broken."""
+    return sorted({*own_cards(), *_points()})
+
+
+def own_cards() -> list[str]:
+    """The datasets that vmask itself has a card of, sorted."""
     return sorted(path.stem for path in _CARDS.glob("*.yaml"))
+
+
+def working_cards() -> dict[str, Card]:
+    """The cards by name, without those of other packages that are broken, which are said."""
+    own = own_cards()
+    return {name: load_card(name) for name in card_names() if name in own or works(partial(load_card, name))}
 
 
 def load_card(name: str) -> Card:
@@ -110,10 +141,40 @@ def load_card(name: str) -> Card:
 
     Raises:
         UnknownName: with the nearest name.
+        PluginError: where another package's card cannot be used.
     """
-    if name not in card_names():
+    if name in own_cards():
+        return override(Card(name=name), _CARDS / f"{name}.yaml")
+    folder = card_folder(name)
+    if folder is None:
         raise UnknownName("dataset", name, card_names())
-    return override(Card(name=name), _CARDS / f"{name}.yaml")
+    try:
+        return override(Card(name=name), folder / CARD)
+    except (DataError, OSError) as error:
+        raise broken("dataset", _points()[name], error) from error
+
+
+def card_folder(name: str) -> Path | None:
+    """The folder in which another package has the card of a dataset, and perhaps its files; None for other names.
+
+    Raises:
+        PluginError: where that package has no such folder.
+    """
+    point = _points().get(name)
+    if point is None:
+        return None
+    try:
+        spec = find_spec(point.value)
+    except (Exception, SystemExit) as error:
+        raise broken("dataset", point, error) from error
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        if Path(place, CARD).is_file():
+            return Path(place)
+    raise broken("dataset", point, FileNotFoundError(f"'{point.value}' is no folder with a {CARD}"))
+
+
+def _points() -> dict[str, EntryPoint]:
+    return points_of("vmask.datasets", "dataset", own_cards())
 
 
 def override(card: Card, path: str | Path) -> Card:
@@ -123,13 +184,11 @@ def override(card: Card, path: str | Path) -> Card:
         DataError: for a file that is not YAML, a field that does not exist (with the nearest), or a wrong
             value.
     """
-    import yaml
-
     path = Path(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"The card '{path}' is not YAML: {error}. Correct it, or remove it.") from None
+        values = read_yaml(path) or {}
+    except DataError as error:
+        raise DataError(f"The card {error} Or remove it.") from None
     if not isinstance(values, dict):
         raise DataError(
             f"The card '{path}' is not a list of fields such as `text: sentence`. Correct it, or remove it."

@@ -1,7 +1,7 @@
 """Load a dataset by name, file or folder: texts and labels in train, dev and test.
 
 A name is looked for in this order: a file; a folder; a folder of that name in `data_dir` (or the variable
-VMASK_DATA); the download `reviews`; the Hugging Face hub.
+VMASK_DATA); the download `reviews`; the package that has the card; the Hugging Face hub.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vmask.data.card import Card, card_names, load_card, override
+from vmask.data.card import CARD, Card, card_folder, card_names, load_card, override
 from vmask.data.labelled import Source, read_source
 from vmask.data.rationales import read_trees
 from vmask.data.readers import TABLES, Row, existing, read_rows, table_kind
 from vmask.data.splits import Split, complete, fingerprint, shared_texts
 from vmask.errors import AssetError, DataError, FileMissing, UnknownName
+from vmask.outside import read_text
 
 __all__ = ["Dataset", "Split", "load_dataset", "load_table"]
 
@@ -123,10 +124,10 @@ def _resolve(name: str, data_dir: str | Path | None) -> Source:
     if path.is_file():
         return _file(path)
     for folder in (path, local):
-        if folder is not None and folder.is_dir() and (_split_files(folder) or (folder / "card.yaml").is_file()):
+        if folder is not None and folder.is_dir() and (_split_files(folder) or (folder / CARD).is_file()):
             return _folder(folder, None)
     if name in card_names():
-        return _reviews() if name == "reviews" else _hub(name, load_card(name), local)
+        return _with_card(name, local)
     if path.is_dir():
         raise DataError(
             f"The folder '{name}' has no train file. Put in train.csv (or {' '.join(TABLES[1:])}), and "
@@ -140,6 +141,16 @@ def _resolve(name: str, data_dir: str | Path | None) -> Source:
     unknown = UnknownName("dataset", name, card_names())
     unknown.args = (f"{unknown} Or give a file, a folder, or owner/name on the Hugging Face hub.",)
     raise unknown
+
+
+def _with_card(name: str, missing: Path | None) -> Source:
+    """A dataset with a card that is not in a folder of the user's."""
+    if name == "reviews":
+        return _reviews()
+    card, folder = load_card(name), card_folder(name)
+    if folder is not None and (_split_files(folder) or any((folder / file).is_file() for file in card.files.values())):
+        return _folder(folder, card)  # the package that has the card has the files too
+    return _hub(name, card, missing)
 
 
 def _file(path: Path) -> Source:
@@ -164,7 +175,7 @@ def _split_files(folder: Path) -> dict[str, Path]:
 
 
 def _folder(folder: Path, card: Card | None) -> Source:
-    overrides = folder / "card.yaml"
+    overrides = folder / CARD
     if card is None and overrides.is_file():
         own = override(Card(name=folder.name, cleaning="gentle"), overrides)
         card = load_card(own.name) if own.name in card_names() else Card(name=own.name, cleaning="gentle")
@@ -183,7 +194,7 @@ def _folder(folder: Path, card: Card | None) -> Source:
     names = card.labels if card else ()
     classes = folder / "classes.txt"
     if not names and classes.is_file():
-        names = tuple(line.strip() for line in classes.read_text(encoding="utf-8").split("\n") if line.strip())
+        names = tuple(line.strip() for line in read_text(classes, 1 << 20).split("\n") if line.strip())
     # The files that cards describe are plain: their quotes belong to the texts.
     quoted = None if card is None else False
     return Source(

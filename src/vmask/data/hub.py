@@ -36,6 +36,7 @@ def hub_rows(hub: Hub | str, probe: bool = True) -> dict[str, Iterator[dict[str,
     import datasets
 
     datasets.disable_progress_bars()
+    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions would ask whether to run a dataset's code
     try:
         loaded = datasets.load_dataset(id)
     except Exception as error:  # the package raises errors of a dozen kinds, none of them ours to tell apart

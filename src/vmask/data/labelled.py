@@ -13,7 +13,7 @@ from vmask.data.card import Card
 from vmask.data.rationales import COLUMN, Spans, are_tokens, as_spans, join_tokens
 from vmask.data.readers import Row, guess_columns
 from vmask.data.splits import Split
-from vmask.errors import DataError, did_you_mean
+from vmask.errors import DataError, did_you_mean, short
 
 _LOOK_AT = 20  # rows, to choose the columns
 _MANY = 20  # distinct labels; with more, they must also repeat
@@ -71,6 +71,8 @@ def read_source(
             rows = join_tokens(chain(first, rows), f"{source.name} ({name})")
             first = list(islice(rows, _LOOK_AT))
         text, label = guess_columns(first, text, label, require_labels)
+        for column in (text, label):
+            _check_whole(column, f"{source.name} ({name}): the name of a column")
         taken[name] = _take(chain(first, rows), name, text, label, source)
     with_labels = require_labels or not any(None in part.labels for part in taken.values())
     use_ids = _unique_ids(list(taken.values()))
@@ -132,15 +134,24 @@ def _take(rows: Iterable[Row], split: str, text: str, label: str | None, source:
             taken.without_text += 1
             continue
         value = as_label(row.get(label)) if label is not None else None
+        at = f"Row {number + 1} of {source.name} ({split})"
+        _check_whole(value, f"{at}: the label")
         if value is not None and source.names:
             value = _named(source.renamed.get(value, value), source.names, source.name)
         taken.numbers.append(number)
         taken.texts.append(words)
         taken.labels.append(value)
         taken.ids.append(as_label(row.get("id")))
+        _check_whole(taken.ids[-1], f"{at}: the id")
         marked = None if COLUMN in (text, label) else row.get(COLUMN)
-        taken.rationales.append(as_spans(marked, words, f"Row {number + 1} of {source.name} ({split})"))
+        taken.rationales.append(as_spans(marked, words, at))
     return taken
+
+
+def _check_whole(name: str | None, what: str) -> None:
+    """Refuse half a character in what is written to files by name; in texts it is replaced."""
+    if name is not None and not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+        raise DataError(f"{what} is {short(name)}, with half a character (a lone surrogate) in it. Correct it.")
 
 
 def _unique_ids(parts: Sequence[_Taken]) -> bool:
@@ -190,7 +201,7 @@ def _named(label: str, names: Sequence[str], dataset: str) -> str:
     """The name of a code or, whatever its case, of a name."""
     if label in names:
         return label
-    if label.isdigit() and int(label) < len(names):
+    if label.isdecimal() and len(label) < 10 and int(label) < len(names):
         return names[int(label)]
     for name in names:
         if name.lower() == label.lower():

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.data.words import WHOLE_WORDS, chunks, whole_words
-from vmask.errors import ConfigError, ModelFolderError
+from vmask.data.tokenizer_file import encode_batch, guarded, read_tokenizer
+from vmask.data.words import TOKENIZED_AT_ONCE, WHOLE_WORDS, chunks, whole_words
+from vmask.errors import ConfigError
 from vmask.files import to_json, write_text
 
 JOINING = f"words: {WHOLE_WORDS}; pieces by character offsets"
@@ -60,7 +61,8 @@ class PieceTokenizer:
         self.pad = pad
         self.special = sorted(special)
         self.max_tokens = max_tokens
-        added = backend.num_special_tokens_to_add(False)
+        with guarded("The tokenizer cannot be used"):
+            added = backend.num_special_tokens_to_add(False)
         if max_tokens <= added:
             raise ConfigError(f"max_words leaves no room: the tokenizer adds {added} special tokens to every text.")
         backend.no_padding()
@@ -97,10 +99,11 @@ class PieceTokenizer:
     def encode(self, texts: Sequence[str]) -> list[Pieces]:
         """Cut texts into pieces and words; what the other texts are makes no difference."""
         result = []
-        for chunk in chunks(texts, 1_000):
-            encodings = self.backend.encode_batch(chunk)
-            for encoding, spans in zip(encodings, whole_words(chunk), strict=True):
-                result.append(_pieces(encoding, spans))
+        for chunk in chunks(texts, 1_000, TOKENIZED_AT_ONCE):
+            encodings = encode_batch(self.backend, chunk)
+            with guarded("The tokenizer of the model gives no numbers that can be used"):
+                for encoding, spans in zip(encodings, whole_words(chunk), strict=True):
+                    result.append(_pieces(encoding, spans))
         return result
 
     def to_json(self) -> str:
@@ -127,13 +130,7 @@ class PieceTokenizer:
         Raises:
             ModelFolderError: where the text is no tokenizer.
         """
-        from tokenizers import Tokenizer
-
-        try:
-            backend = Tokenizer.from_str(text)
-        except Exception as error:  # the library raises a bare Exception
-            raise ModelFolderError(f"tokenizer.json cannot be read: {error}. Copy the model folder anew.") from None
-        return cls(backend, **facts)
+        return cls(read_tokenizer(text), **facts)
 
 
 def _pieces(encoding: Any, spans: NDArray[np.int32]) -> Pieces:

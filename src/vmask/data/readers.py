@@ -11,45 +11,34 @@
 
 All but `.parquet` may be gzipped (`.gz`) and must be UTF-8, with or without a byte-order mark. Lines end at
 a line feed only: texts may contain other characters that Unicode calls line ends, such as U+0085 and
-U+2028.
+U+2028. Files on disk and those that are sent to `vmask serve` are read by the same functions, in time that
+grows with the size of the file alone.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import json
 import re
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
-from vmask.errors import DataError, FileMissing, did_you_mean
-
-Row = dict[str, Any]
+from vmask.data.columns import Row as Row
+from vmask.data.columns import check_width, listed
+from vmask.data.columns import guess_columns as guess_columns
+from vmask.data.parquet import read_parquet
+from vmask.data.streams import LONGEST_LINE, Content, is_pipe, short
+from vmask.data.streams import existing as existing
+from vmask.errors import DataError
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
-TEXT_NAMES = (
-    "text",
-    "sentence",
-    "review",
-    "content",
-    "comment",
-    "message",
-    "body",
-    "question",
-    "document",
-    "tweet",
-)
-LABEL_NAMES = ("label", "class", "category", "target", "sentiment", "rating", "stars", "labels", "topic", "y")
-
 _DELIMITERS = (",", "\t", ";", "|")
 _GUESS_FROM = 20  # rows
-_LONGEST_FIELD = 2**31 - 1  # csv refuses fields above 128 KB unless told otherwise
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of a surrogate, of which a pair is a character
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def table_kind(path: str | Path) -> str | None:
@@ -58,11 +47,11 @@ def table_kind(path: str | Path) -> str | None:
     return next((ending for ending in TABLES if name.endswith(ending)), None)
 
 
-def read_rows(path: str | Path, quoted: bool | None = None) -> Iterator[Row]:
+def read_rows(source: str | Path | Content, quoted: bool | None = None) -> Iterator[Row]:
     """The rows of a table, one after the other.
 
     Args:
-        path: a file with one of the endings in `TABLES`.
+        source: a file with one of the endings in `TABLES`, or its content.
         quoted: whether double quotes around the fields of a `.tsv` are to be taken off; by default
             `tsv_is_quoted` decides.
 
@@ -70,20 +59,24 @@ def read_rows(path: str | Path, quoted: bool | None = None) -> Iterator[Row]:
         FileMissing: where there is no such file, with a near name.
         DataError: for a file that is not what its ending says, naming the line and the fix.
     """
-    path = existing(path)
-    kind = table_kind(path)
+    content = _content(source)
+    kind = table_kind(content.name)
     if kind is None:
         raise DataError(
-            f"'{path.name}' is no table by its ending. Known: {' '.join(TABLES)} (also with .gz). Rename "
+            f"{content.said} is no table by its ending. Known: {' '.join(TABLES)} (also with .gz). Rename "
             "it to what it is."
         )
     if kind == ".parquet":
-        return _parquet(path)
-    if kind == ".csv":
-        return _csv(path, None)
-    if kind == ".tsv":
-        return _csv(path, "\t") if (tsv_is_quoted(path) if quoted is None else quoted) else _plain_tsv(path)
-    return _json(path) if kind == ".json" else _json_lines(path)
+        return read_parquet(content)
+    if kind in (".csv", ".tsv"):
+        return _table(content, kind, quoted)
+    return _json(content) if kind == ".json" else _json_lines(content)
+
+
+def read_header(source: str | Path | Content) -> list[str]:
+    """The columns that the first line of a `.csv` or `.tsv` names; a table without rows has them too."""
+    content = _content(source)
+    return _header(content, _records(content, table_kind(content.name) or ".csv", None))
 
 
 def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterator[str]:
@@ -96,8 +89,14 @@ def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterato
     if not isinstance(source, (str, Path)):
         yield from _stream_lines(source)
     elif table_kind(source) is None:
-        with _text_lines(existing(source)) as lines:
-            yield from (line.rstrip("\n").removesuffix("\r") for line in lines)
+        path = existing(source)
+        if is_pipe(path):
+            with path.open("rb") as stream:
+                yield from _stream_lines(stream)
+            return
+        content = Content.of_file(path)
+        with content.lines() as lines:
+            yield from (line.rstrip("\n").removesuffix("\r") for line in content.each_line(lines))
     else:
         rows = read_rows(source)
         first: list[Row] = []
@@ -114,130 +113,20 @@ def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterato
             raise failed
 
 
-def guess_columns(
-    rows: Sequence[Row], text: str | None = None, label: str | None = None, want_label: bool = True
-) -> tuple[str, str | None]:
-    """Which columns hold the texts and the labels.
-
-    A column called `text` or `label` is taken; else the only one with another usual name; else, of two
-    columns, the one with more different, or else longer, values is the text.
-
-    Args:
-        rows: some first rows of the table.
-        text: the column, where the user said so.
-        label: likewise.
-        want_label: whether a label column must be there.
-
-    Raises:
-        DataError: where a named column is missing or the choice is not obvious, listing the columns.
-    """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    for name, option in ((text, "text"), (label, "label")):
-        if name is not None and name not in columns:
-            raise DataError(
-                f"There is no column '{name}'.{did_you_mean(name, columns)} "
-                f"The columns are: {', '.join(columns)}. Name one of them with --{option}."
-            )
-    text = text or _usual(columns, TEXT_NAMES, label)
-    label = label or _usual(columns, LABEL_NAMES, text)
-    others = [name for name in columns if name not in (text, label)]
-    if text is None and label is None and len(columns) == 2 and want_label:
-        text, label = sorted(columns, key=lambda name: _variety(rows, name), reverse=True)
-    elif text is None and len(others) == 1:
-        text = others[0]
-    elif label is None and len(others) == 1 and want_label:
-        label = others[0]
-    for chosen, option in ((text, "text"), (label, "label")):
-        if chosen is None and (option == "text" or want_label):
-            raise DataError(
-                f"It is not obvious which column holds the {option}s. The columns are: {', '.join(columns)}. "
-                f"Name one of them with --{option}."
-            )
-    return cast("str", text), label
-
-
-def _usual(columns: Sequence[str], names: Sequence[str], taken: str | None) -> str | None:
-    near = [name for name in columns if name.lower() in names and name != taken]
-    best = [name for name in near if name.lower() == names[0]]
-    return (best or near)[0] if len(best or near) == 1 else None
-
-
-def _variety(rows: Sequence[Row], name: str) -> tuple[int, int]:
-    """How many different values, and how long they are: texts have more of both than labels."""
-    values = [str(row.get(name)) for row in rows]
-    return len(set(values)), sum(map(len, values))
-
-
-def existing(path: str | Path) -> Path:
-    """The path of a file that is there.
-
-    Raises:
-        FileMissing: where it is not, with a near name.
-    """
-    path = Path(path)
-    if path.is_file():
-        return path
-    if path.is_dir():
-        raise FileMissing(f"'{path}' is a folder where a file is expected. Name a file in it.")
-    here = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    raise FileMissing(f"There is no file '{path}'.{did_you_mean(path.name, here)} Check the name and the folder.")
-
-
 # Text files ---------------------------------------------------------------------------------------------
 
 
-def _open_bytes(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path)) if path.name.lower().endswith(".gz") else path.open("rb")
-
-
-@contextmanager
-def _text_lines(path: Path, newline: str = "\n") -> Iterator[IO[str]]:
-    """The file as text, with errors that name it, the line and the fix."""
-    try:
-        with _open_bytes(path) as file:
-            _refuse_binary(path, file.read(1 << 16))
-            file.seek(0)
-            yield io.TextIOWrapper(file, encoding="utf-8-sig", newline=newline)
-    except UnicodeDecodeError:
-        raise DataError(_not_utf8(path)) from None
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise DataError(
-            f"The gzip file '{path.name}' cannot be unpacked: it is damaged or was cut short. Copy it again."
-        ) from None
-
-
-def _refuse_binary(path: Path, start: bytes) -> None:
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(
-            f"'{path.name}' is UTF-16 text; UTF-8 is expected. Convert it: "
-            f"iconv -f utf-16 -t utf-8 '{path.name}' > 'utf8-{path.name}'"
-        )
-    if b"\0" in start:
-        raise DataError(
-            f"'{path.name}' is a binary file (it has NUL bytes), not text. Give a text file, or name it "
-            f"by what it is: {' '.join(TABLES)}."
-        )
-
-
-def _not_utf8(path: Path) -> str:
-    """The message for the first line that is not UTF-8; the decoder itself knows no line numbers."""
-    number = 1
-    with _open_bytes(path) as file:
-        for line in file:
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                break
-            number += 1
-    return (
-        f"Line {number} of '{path.name}' is not UTF-8 text. If the file is Latin-1 (or Windows-1252), "
-        f"convert it: iconv -f latin1 -t utf-8 '{path.name}' > 'utf8-{path.name}'"
-    )
+def _content(source: str | Path | Content) -> Content:
+    return source if isinstance(source, Content) else Content.of_file(source)
 
 
 def _stream_lines(stream: IO[Any]) -> Iterator[str]:
-    lines: Iterable[Any] = getattr(stream, "buffer", stream)  # of sys.stdin, the bytes: strict UTF-8, no locale
-    for number, line in enumerate(lines, 1):
+    lines: IO[Any] = getattr(stream, "buffer", stream)  # of sys.stdin, the bytes: strict UTF-8, no locale
+    number = 0
+    while line := lines.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise DataError(f"Line {number} of the input has more than {LONGEST_LINE:,} characters. Is it a text?")
         if isinstance(line, bytes):
             try:
                 line = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -250,140 +139,166 @@ def _stream_lines(stream: IO[Any]) -> Iterator[str]:
 
 # Tables -------------------------------------------------------------------------------------------------
 
+_Records = Iterator[tuple[int, list[str]]]
+"""Line number and fields of every record, the header first; blank lines are empty records."""
 
-def _csv(path: Path, delimiter: str | None) -> Iterator[Row]:
-    csv.field_size_limit(_LONGEST_FIELD)
-    if delimiter is None:
-        delimiter = _sniff(path)
-    with _text_lines(path, newline="") as lines:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+
+def _records(content: Content, kind: str, quoted: bool | None) -> _Records:
+    if kind == ".csv":
+        return _quoted_records(content, _sniff(content))
+    if tsv_is_quoted(content) if quoted is None else quoted:
+        return _quoted_records(content, "\t")
+    return _plain_records(content)
+
+
+def _quoted_records(content: Content, delimiter: str) -> _Records:
+    csv.field_size_limit(LONGEST_LINE)  # it refuses fields above 128 KB unless told otherwise
+    with content.lines(newline="") as lines:
+        reader = csv.reader(content.each_line(lines), delimiter=delimiter, strict=True)
         try:
-            header = next(reader, [])
-            _check_header(path, header)
             for values in reader:
-                if values or len(header) == 1:  # in a table of one column a blank line is an empty text
-                    yield _row(path, reader.line_num, header, values or [""])
+                yield reader.line_num, values
         except csv.Error as error:
             raise DataError(
-                f"Line {reader.line_num} of '{path.name}' cannot be read as {path.suffix.lstrip('.')}: "
+                f"Line {reader.line_num} of {content.said} cannot be read as {(table_kind(content.name) or '')[1:]}: "
                 f"{error}. "
                 'Put texts with quotes in quotes and double the inner ones: "so ""good"" it was".'
             ) from None
 
 
-def _sniff(path: Path) -> str:
+def _sniff(content: Content) -> str:
     """The delimiter that cuts the header into most columns and the first rows into as many."""
+    csv.field_size_limit(LONGEST_LINE)
     best, most = ",", 1
     for delimiter in _DELIMITERS:
-        with _text_lines(path, newline="") as lines:
+        with content.lines(newline="") as lines:
+            reader = csv.reader(content.each_line(lines), delimiter=delimiter)
             try:
-                first = [values for values in islice(csv.reader(lines, delimiter=delimiter), _GUESS_FROM) if values]
+                widths = {len(values) for values in islice(reader, _GUESS_FROM) if values}
             except csv.Error:
                 continue
-        widths = {len(values) for values in first}
         if len(widths) == 1 and (width := widths.pop()) > most:
             best, most = delimiter, width
     if most == 1:  # rows of uneven width: go by the header alone, the uneven row is then named
-        with _text_lines(path, newline="") as lines:
-            header = lines.readline()
+        with content.lines(newline="") as lines:
+            header = next(content.each_line(lines), "")
         best = max(_DELIMITERS, key=header.count)
     return best
 
 
-def _plain_tsv(path: Path) -> Iterator[Row]:
-    with _text_lines(path) as lines:
-        first = lines.readline()
-        ending = "\r\n" if first.endswith("\r\n") else "\n"
-        header = first.removesuffix(ending).split("\t")
-        _check_header(path, header if first else [])
-        for number, line in enumerate(lines, 2):
+def _plain_records(content: Content) -> _Records:
+    ending = "\n"
+    with content.lines() as lines:
+        for number, line in enumerate(content.each_line(lines), 1):
+            if number == 1 and line.endswith("\r\n"):
+                ending = "\r\n"
             line = line.removesuffix(ending)
-            if line or len(header) == 1:
-                yield _row(path, number, header, line.split("\t"))
+            yield number, line.split("\t") if line else []
 
 
 _FIELD = r'(?:"[^"]*(?:""[^"]*)*"|[^"\t]*)'
 _QUOTED_RECORD = re.compile(rf"{_FIELD}(?:\t{_FIELD})*")
+_LONGEST_RECORD = 1 << 20
 
 
-def tsv_is_quoted(path: str | Path) -> bool:
+def tsv_is_quoted(source: str | Path | Content) -> bool:
     r"""Whether double quotes in a TSV file are punctuation of the format, not of the texts.
 
     They are where every field that has a double quote anywhere is quoted from end to end, with inner quotes
     doubled, as spreadsheets and pandas write it. One field that is not, such as `he said "no"`, and the
     quotes of the whole file belong to the texts. The file is read up to the first such field.
     """
-    quotes = False
-    with _text_lines(existing(path)) as lines:
-        record = ""
-        for line in lines:
-            record += line
-            if record.count('"') % 2 and len(record) < 1 << 20:
+    content = _content(source)
+    quotes, open_field, length = False, False, 0
+    parts: list[str] = []
+    with content.lines() as lines:
+        for line in content.each_line(lines):
+            parts.append(line)
+            length += len(line)
+            open_field ^= line.count('"') % 2 == 1
+            if open_field and length < _LONGEST_RECORD:
                 continue  # perhaps a quoted field with a line feed in it
+            record = "".join(parts)
             if '"' in record:
                 quotes = True
                 if not _QUOTED_RECORD.fullmatch(record.rstrip("\r\n")):
                     return False
-            record = ""
-    return quotes and not record
+            parts, length = [], 0
+    return quotes and not parts
 
 
-def _check_header(path: Path, header: Sequence[str]) -> None:
+def _header(content: Content, records: _Records) -> list[str]:
+    _, header = next(records, (1, []))
     if not header:
-        raise DataError(f"'{path.name}' is empty. Its first line must name the columns, for example: text,label")
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise DataError(f"'{path.name}' has two columns called '{twice[0]}'. Rename one in the first line.")
+        raise DataError(f"{content.said} is empty. Its first line must name the columns, for example: text,label")
+    check_width(content.said, "Line 1", header)
+    name, times = Counter(header).most_common(1)[0]
+    if times > 1:
+        raise DataError(f"{content.said} has two columns called '{short(name)}'. Rename one in the first line.")
+    return header
 
 
-def _row(path: Path, number: int, header: Sequence[str], values: Sequence[str]) -> Row:
-    if len(values) > len(header):
-        raise DataError(
-            f"Line {number} of '{path.name}' has {len(values)} fields, but the first line names "
-            f"{len(header)} ({', '.join(header)}). A text that contains the delimiter must be put in "
-            "double quotes."
-        )
-    return {**dict.fromkeys(header), **dict(zip(header, values, strict=False))}
+def _table(content: Content, kind: str, quoted: bool | None) -> Iterator[Row]:
+    records = _records(content, kind, quoted)
+    header = _header(content, records)
+    for number, values in records:
+        if len(values) > len(header):
+            raise DataError(
+                f"Line {number} of {content.said} has {len(values)} fields, but the first line names "
+                f"{len(header)} ({listed(header)}). A text that contains the delimiter must be put in "
+                "double quotes."
+            )
+        if values or len(header) == 1:  # in a table of one column a blank line is an empty text
+            yield {**dict.fromkeys(header), **dict(zip(header, values or [""], strict=False))}
 
 
-def _json_lines(path: Path) -> Iterator[Row]:
-    with _text_lines(path) as lines:
-        for number, line in enumerate(lines, 1):
+def _json_lines(content: Content) -> Iterator[Row]:
+    with content.lines() as lines:
+        for number, line in enumerate(content.each_line(lines), 1):
             if line.strip():
-                yield _object(path, f"Line {number}", _parse_json(path, line, number))
+                yield _object(content, f"Line {number}", _parse_json(content, line, number), _HALF.search(line))
 
 
-def _json(path: Path) -> Iterator[Row]:
-    with _text_lines(path) as lines:
-        rows = _parse_json(path, lines.read(), 1)
+def _json(content: Content) -> Iterator[Row]:
+    text = content.whole()
+    rows = _parse_json(content, text, 1)
     if not isinstance(rows, list):
-        raise DataError(f"'{path.name}' is not a list of objects: [{{\"text\": ...}}, ...]. One a line is `.jsonl`.")
-    yield from (_object(path, f"Entry {number}", row) for number, row in enumerate(rows, 1))
+        raise DataError(f'{content.said} is not a list of objects: [{{"text": ...}}, ...]. One a line is `.jsonl`.')
+    half = _HALF.search(text)
+    yield from (_object(content, f"Entry {number}", row, half) for number, row in enumerate(rows, 1))
 
 
-def _parse_json(path: Path, text: str, number: int) -> Any:
+def _parse_json(content: Content, text: str, number: int) -> Any:
     try:
         return json.loads(text.rstrip())  # an error at the very end is on the last line, not behind it
     except json.JSONDecodeError as error:
         raise DataError(
-            f"Line {number + error.lineno - 1} of '{path.name}' is not JSON: {error.msg}. Correct or remove it."
+            f"Line {number + error.lineno - 1} of {content.said} is not JSON: {error.msg}. Correct or remove it."
+        ) from None
+    except RecursionError:
+        raise DataError(
+            f"Line {number} of {content.said} is not JSON that can be read: it is nested too deeply. Flatten it."
+        ) from None
+    except ValueError:  # of `int`
+        raise DataError(
+            f"Line {number} of {content.said} is not JSON that can be read: a number in it has thousands of digits. "
+            "Put it in quotes, or leave it out."
         ) from None
 
 
-def _object(path: Path, where: str, value: Any) -> Row:
+def _object(content: Content, where: str, value: Any, half: object) -> Row:
+    """A value of JSON as a row. Half a character, as of an emoji that was cut in two, becomes U+FFFD.
+
+    Args:
+        content: where it is from.
+        where: its place there.
+        value: the value.
+        half: whether there may be such halves.
+    """
     if not isinstance(value, dict):
-        raise DataError(f'{where} of \'{path.name}\' is not an object such as {{"text": "...", "label": "..."}}.')
-    return value
-
-
-def _parquet(path: Path) -> Iterator[Row]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=1024):
-                yield from batch.to_pylist()
-    except (pa.ArrowInvalid, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise DataError(f"'{path.name}' cannot be read as parquet: {reason}. Copy or write it again.") from None
+        raise DataError(f'{where} of {content.said} is not an object such as {{"text": "...", "label": "..."}}.')
+    check_width(content.said, where, value)
+    if not half:
+        return value
+    spelt = json.dumps(value, ensure_ascii=False)
+    return cast("Row", json.loads(_SURROGATE.sub("\ufffd", spelt)) if _SURROGATE.search(spelt) else value)

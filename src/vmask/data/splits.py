@@ -6,6 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from vmask.data.card import SplitRule
 from vmask.data.rationales import Spans
@@ -45,8 +46,7 @@ class Split:
 def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[str, Split], tuple[str, ...]]:
     """Hold out the splits that are missing.
 
-    The same rows in another order give the same splits: rows are sorted by their content before any are
-    drawn.
+    The same rows in another order give the same splits, see `hold_out`.
 
     Args:
         splits: what there is; `all` stands for `train` where that is missing.
@@ -73,7 +73,9 @@ def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[
                 f"or a folder with a file for each split: train.csv, dev.csv, test.csv."
             )
         count, how = _count(base, rows, rule.of_rows)
-        found["train"], found[name], drawn = _hold_out(found["train"], count, rule)
+        train = found["train"]
+        rest, out, drawn = hold_out(train.texts, train.labels, count, rule.seed, rule.stratified, train.rationales)
+        found["train"], found[name] = train.take(rest), train.take(out)
         notes.append(f"No {name} split: held out {how} of {whole} ({count:,} rows), {drawn}, seed {rule.seed}.")
     order = [*("train", "dev", "test"), *(name for name in found if name not in ("train", "dev", "test"))]
     return {name: found[name] for name in order}, tuple(notes)
@@ -86,30 +88,53 @@ def _count(base: int, rows: int | None, of_rows: int | None) -> tuple[int, str]:
     return max(1, round(share * base)), f"{100 * share:.3g}%"
 
 
-def _hold_out(split: Split, count: int, rule: SplitRule) -> tuple[Split, Split, str]:
+def hold_out(
+    texts: Sequence[str],
+    labels: Sequence[Any],
+    count: int,
+    seed: int,
+    stratified: bool = True,
+    rationales: Sequence[Spans] | None = None,
+) -> tuple[list[int], list[int], str]:
+    """Draw rows that are held out of the others. The same rows in another order give the same ones.
+
+    Args:
+        texts: of all rows.
+        labels: their labels, all strings or all numbers.
+        count: rows to hold out, fewer than there are.
+        seed: of the draw.
+        stratified: keep the shares of the labels, where each has rows enough.
+        rationales: of the rows, where they have any.
+
+    Returns:
+        The rows that stay and those that are held out, each in their order, and how they were drawn, in words.
+    """
     from sklearn.model_selection import train_test_split
 
-    order = sorted(range(len(split)), key=lambda i: _key(split, i))
-    labels = [split.labels[i] for i in order]
-    drawn = "stratified" if rule.stratified else "drawn at random"
-    if rule.stratified:
-        rarest, least = min(Counter(labels).items(), key=lambda item: (item[1], item[0]))
-        if least < 2 or min(count, len(order) - count) < len(set(labels)):
+    def content(i: int) -> tuple[Any, ...]:
+        digest = hashlib.sha256(texts[i].encode("utf-8", "surrogatepass")).hexdigest()
+        return digest, labels[i], () if rationales is None else rationales[i], i
+
+    order = sorted(range(len(texts)), key=content)
+    in_order = [labels[i] for i in order]
+    drawn = "stratified" if stratified else "drawn at random"
+    if stratified:
+        rarest, least = min(Counter(in_order).items(), key=lambda item: (item[1], item[0]))
+        stay = len(order) - count
+        # By its share less than one row of a label would stay, or be held out at all.
+        if least < 2 or least * stay < len(order) or min(count, stay) < len(set(in_order)):
             drawn = f"not stratified as label '{rarest}' has only {least} row{'s' * (least != 1)}"
-    first = [order[labels.index(label)] for label in sorted(set(labels))]
-    if drawn == "stratified" or not rule.stratified or len(order) - len(first) <= count:
+    first = [order[in_order.index(label)] for label in sorted(set(in_order))]
+    if drawn == "stratified" or not stratified or len(order) - len(first) < count:
         first = []
     else:  # else a rare label could be held out whole, and nothing would be learnt of it
         order = [i for i in order if i not in first]
+    if len(order) == count:
+        return sorted(first), sorted(order), drawn
     rest, out = train_test_split(
-        order, test_size=count, random_state=rule.seed, stratify=labels if drawn == "stratified" else None
+        order, test_size=count, random_state=seed, stratify=in_order if drawn == "stratified" else None
     )
-    rest += first
-    return split.take(sorted(rest)), split.take(sorted(out)), drawn
-
-
-def _key(split: Split, i: int) -> tuple[str, str, int]:
-    return hashlib.sha256(split.texts[i].encode("utf-8", "surrogatepass")).hexdigest(), split.labels[i], i
+    return sorted([*rest, *first]), sorted(out), drawn
 
 
 def shared_texts(splits: Mapping[str, Split]) -> tuple[str, ...]:

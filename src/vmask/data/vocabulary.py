@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.data.words import CLEANINGS, PAD, SPECIALS, UNK, chunks, make_tokenizer
-from vmask.errors import ConfigError, ModelFolderError, UnknownName
+from vmask.data.tokenizer_file import LIMIT_BYTES
+from vmask.data.words import CLEANINGS, PAD, SPECIALS, TOKENIZED_AT_ONCE, UNK, chunks, make_tokenizer
+from vmask.errors import ConfigError, DataError, FileMissing, ModelFolderError, UnknownName
 from vmask.files import write_text
+from vmask.outside import read_json
 
 if TYPE_CHECKING:
     from vmask.config import DataConfig
@@ -84,7 +87,7 @@ class WordTokenizer:
             One `Tokens` a text, in order. What the other texts are makes no difference.
         """
         result = []
-        for chunk in chunks(texts, 2_000):  # the library's own result takes 100 bytes a word: drop it early
+        for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):  # the library's own result is large: drop it early
             for text, encoding in zip(chunk, self._tokenizer.encode_batch(chunk), strict=True):
                 total = len(encoding)
                 composed = self.cleaning == "gentle" and not unicodedata.is_normalized("NFC", text)
@@ -108,22 +111,36 @@ class WordTokenizer:
         Raises:
             ModelFolderError: where the file is missing, damaged, or not one of ours.
         """
-        from tokenizers import Tokenizer
-
         if cleaning not in CLEANINGS:
             raise UnknownName("cleaning", cleaning, CLEANINGS)
         fix = "Copy the model folder again, or train the model again."
         try:
-            tokenizer = Tokenizer.from_str(Path(path).read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            stored = read_json(Path(path), LIMIT_BYTES)
+            vocabulary = stored["model"]["vocab"]
+            ids = set(vocabulary.values())
+            whole = len(ids) == len(vocabulary) and ids == set(range(len(ids))) and {type(id) for id in ids} == {int}
+        except FileMissing:
             raise ModelFolderError(f"The model folder has no file '{path}'. {fix}") from None
-        except Exception as error:  # the library raises a bare Exception
+        except (DataError, KeyError, TypeError, AttributeError) as error:
             raise ModelFolderError(f"The tokenizer file '{path}' cannot be read: {error}. {fix}") from None
-        if [tokenizer.id_to_token(id) for id in (PAD, UNK)] != list(SPECIALS):
+        if not whole or [vocabulary.get(word) for word in SPECIALS] != [PAD, UNK]:
             raise ModelFolderError(
-                f"'{path}' is not a word tokenizer of vmask: ids 0 and 1 are not <pad>, <unk>. {fix}"
+                f"'{path}' is not a word tokenizer of vmask: ids 0 and 1 are not <pad>, <unk>, or one is missing. {fix}"
             )
+        # The rules are made, not read: those of a stranger could take for ever, or fill the memory.
+        tokenizer = make_tokenizer(cleaning, vocabulary)
+        if _rules(stored) != _rules(json.loads(make_tokenizer(cleaning).to_str())):
+            raise ModelFolderError(f"'{path}' has other rules for cutting texts than '{cleaning}' has here. {fix}")
         return cls(tokenizer, cleaning, max_words)
+
+
+def _rules(value: Any, of: Sequence[str] = ("normalizer", "pre_tokenizer", "post_processor", "added_tokens")) -> Any:
+    """All that is written in the rules of a tokenizer, in order: kinds, patterns, what takes their place."""
+    if isinstance(value, dict):
+        value = [value.get(key) for key in of] if of else [value[key] for key in sorted(value)]
+    if isinstance(value, list):
+        return [text for inner in value for text in _rules(inner, ())]
+    return [value] if isinstance(value, str) else []
 
 
 def _up_to_the_next(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int32]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,11 @@ SPECIALS = ("<pad>", "<unk>")
 """The words at `PAD` and `UNK`. No text contains them as a word: both cleanings take `<` and `>` off."""
 
 CLEANINGS = ("paper", "gentle")
+LONGEST_TEXT = 1_000_000
+"""Characters of a text that are read, far more than a model sees of its words. The compiled tokenizer gives up on a
+word of several million letters, and takes half a kilobyte for every word."""
+TOKENIZED_AT_ONCE = 4 * LONGEST_TEXT
+"""Characters that are given to the compiled tokenizer at a time, or one text."""
 
 # paper: after the first step only these characters and spaces are left
 _PAPER_DROPPED = r"[^A-Za-z0-9(),!?'`]"
@@ -111,7 +116,7 @@ def whole_words(texts: Sequence[str]) -> list[NDArray[np.int32]]:
     splitter = pre_tokenizers.Split(Regex(_WHOLE_WORD), behavior="removed", invert=True)
     return [
         np.array([span for _, span in splitter.pre_tokenize_str(text)], np.int32).reshape(-1, 2)
-        for text in whole_characters(texts)
+        for text in readable(texts)
     ]
 
 
@@ -124,7 +129,7 @@ def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
     from tokenizers import trainers
 
     counts: Counter[str] = Counter()
-    for chunk in chunks(texts, 2_000):
+    for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
         # The trainer collects the distinct words, a second pass counts them: both compiled, on all cores.
         tokenizer = make_tokenizer(cleaning)
         trainer = trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
@@ -135,11 +140,23 @@ def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
     return counts
 
 
-def chunks(texts: Iterable[str], size: int) -> Iterator[list[str]]:
-    """Lists of up to `size` texts that the compiled tokenizer accepts."""
-    rest = iter(texts)
-    while chunk := list(islice(rest, size)):
-        yield whole_characters(chunk)
+def chunks(texts: Iterable[str], size: int, characters: int | None = None) -> Iterator[list[str]]:
+    """Lists of `size` texts that the compiled tokenizer accepts; of fewer where they have so many characters."""
+    chunk: list[str] = []
+    held = 0
+    for text in texts:
+        chunk.append(text)
+        held += min(len(text), LONGEST_TEXT)
+        if len(chunk) == size or (characters is not None and held >= characters):
+            yield readable(chunk)
+            chunk, held = [], 0
+    if chunk:
+        yield readable(chunk)
+
+
+def readable(texts: Sequence[str]) -> list[str]:
+    """The texts as they are read: of whole characters, and no more of them than `LONGEST_TEXT`."""
+    return whole_characters([text[:LONGEST_TEXT] for text in texts])
 
 
 def whole_characters(texts: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ def plugins(registry: Registry[Any], named: Named) -> dict[str, Mapping[str, Any
     out = [name[1:] for name in names(named) if name.startswith("-")]
     for name in names(named):
         if name == ALL:
-            chosen |= {one: options.get(one, {}) for one in registry.names() if one not in chosen}
+            chosen |= {one: options.get(one, {}) for one in registry.working() if one not in chosen}
         elif not name.startswith("-"):
             chosen[name] = options.get(name, {})
     for name in (*chosen, *out):

@@ -14,6 +14,7 @@ from vmask.errors import ConfigError
 from vmask.evaluation.measure import evaluate
 from vmask.evaluation.result import Evaluation, Key, in_common, without_nan
 from vmask.evaluation.run import FLOOR
+from vmask.evaluation.texts import texts_of
 from vmask.metrics.contract import Facts
 from vmask.statistics import (
     CONFIDENCE,
@@ -126,13 +127,15 @@ def compare(
     Args:
         a: a model, or a list of trainings of it with different seeds.
         b: the other; as many kinds of things as `a`.
-        data: as for `evaluate`.
+        data: as for `evaluate`; read once, with the columns of `a`.
         args: as for `evaluate`.
         names: what they are called.
         all_parts: compare every part of every metric, not the headlines alone; each counts for the correction.
         options: as for `evaluate`.
     """
-    first, second = (evaluate(one, data, *args, **options) for one in (a, b))
+    of_first = a[0] if isinstance(a, (list, tuple)) and a else a
+    texts = texts_of(data, options.pop("split", None), getattr(of_first, "about_", {}), options.get("labelled", True))
+    first, second = (evaluate(one, texts, *args, **options) for one in (a, b))
     return compare_evaluations(first, second, names, all_parts)
 
 

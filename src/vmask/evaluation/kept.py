@@ -7,21 +7,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vmask.data.words import whole_characters
-from vmask.errors import DataError, OutputExists
+from vmask.data.words import readable
+from vmask.errors import DataError, OutputExists, VmaskError
 from vmask.evaluation.run import Explain
 from vmask.evaluation.texts import digest_of
 from vmask.explain.contract import Explanation
-from vmask.explanations_file import ExplanationsFile, read_explanations
-from vmask.files import to_json, write_text
+from vmask.explanations_file import ExplanationsFile, read_explanations, side_of
+from vmask.files import remove_folder, sha256, sweep, to_json, write_text
+from vmask.outside import read_json
 
-FOLDER = "explanations"
+FOLDER, NEW = "explanations", "new"
+"""The folder of the files, and one inside of it for those that will replace others."""
+DIGEST = "sha256"
+"""In a side file: the digest of its explanations, where these replaced others."""
 
 
 class KeptExplanations:
     """A folder with a file of explanations for each model and method.
 
     Beside each file a small one says what was asked. A file that was asked for in the same way is read or gone on with.
+    One that was asked for otherwise stays until `finish`; the explanations that replace it are made in a folder `new`.
 
     Args:
         folder: where the evaluation is written.
@@ -32,6 +37,7 @@ class KeptExplanations:
     def __init__(self, folder: Path, models: Sequence[Mapping[str, Any]], overwrite: bool = False) -> None:
         self.folder = folder / FOLDER
         self.models, self.overwrite = models, overwrite
+        self._replacing: dict[str, dict[str, Any]] = {}
 
     def __call__(self, model: int, asked: Mapping[str, Any], explain: Explain, at_once: int) -> Explain:
         """What explains texts, by the file where it has them."""
@@ -41,25 +47,40 @@ class KeptExplanations:
         self, model: int, asked: Mapping[str, Any], texts: list[str], explain: Explain, at_once: int
     ) -> Iterator[Explanation]:
         stem = asked["method"] if len(self.models) == 1 else f"{asked['method']}-{model}"
+        wanted: dict[str, Any] = json.loads(json.dumps({**self.models[model], **asked, "texts": digest_of(texts)}))
         path, side = self.folder / f"{stem}.jsonl", self.folder / f"{stem}.json"
-        asked = json.loads(json.dumps({**self.models[model], **asked, "texts": digest_of(texts)}))
-        same = _read(side) == asked
-        if path.exists() and same:
+        if (side.exists() or path.exists()) and not _same(path, side, wanted):
+            if not self.overwrite:
+                raise OutputExists(
+                    f"{path} holds explanations of another model, of other texts or by other options. Choose another "
+                    "folder for --out, or add --overwrite to replace them."
+                )
+            self._replacing[stem] = wanted
+            path, side = self.folder / NEW / path.name, self.folder / NEW / side.name
+        same = _same(path, side, wanted)
+        if path.exists() and same and not side_of(path).exists():
             return self._there(path, texts)
-        if (side.exists() or path.exists()) and not same and not self.overwrite:
-            raise OutputExists(
-                f"{path} holds explanations of another model, of other texts or by other options. Choose another "
-                "folder for --out, or add --overwrite to replace them."
-            )
-        self.folder.mkdir(parents=True, exist_ok=True)
-        file = ExplanationsFile(path, asked, overwrite=not same)
-        path.unlink(missing_ok=True)  # before the side file says that what is there was asked for in this way
-        write_text(side, to_json(asked))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = ExplanationsFile(path, wanted, overwrite=not same)
+        if not same:
+            path.unlink(missing_ok=True)  # before the side file says that what is there was asked for in this way
+            write_text(side, to_json(wanted))
         return file.filled(texts, explain, at_once)
+
+    def finish(self) -> None:
+        """Put the new explanations in the place of those that they replace: the evaluation made of them is saved."""
+        for stem, asked in self._replacing.items():
+            new, path = self.folder / NEW / f"{stem}.jsonl", self.folder / f"{stem}.jsonl"
+            # By its digest the side file tells the new explanations from the old ones, until they have its name.
+            write_text(self.folder / f"{stem}.json", to_json({**asked, DIGEST: sha256(new)}))
+            new.replace(path)
+        self._replacing = {}
+        remove_folder(self.folder / NEW)
+        sweep(self.folder)
 
     def _there(self, path: Path, texts: list[str]) -> Iterator[Explanation]:
         there = 0
-        for explanation, text in zip(read_explanations(path), whole_characters(texts), strict=False):
+        for explanation, text in zip(read_explanations(path), readable(texts), strict=False):
             if explanation.text != text:
                 raise DataError(f"Line {there + 1} of {path} explains another text. Remove the file to start anew.")
             there += 1
@@ -70,8 +91,11 @@ class KeptExplanations:
             )
 
 
-def _read(path: Path) -> Any:
+def _same(path: Path, side: Path, asked: Mapping[str, Any]) -> bool:
+    """Whether the explanations of a file, if they are there, were asked for in this way."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+        before = dict(read_json(side))
+    except (OSError, VmaskError, ValueError, TypeError):
+        return False
+    digest = before.pop(DIGEST, None)
+    return before == asked and (digest is None or not path.exists() or digest == sha256(path))

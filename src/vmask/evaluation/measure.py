@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,9 @@ def evaluate(
     Args:
         model: a `TextClassifier`, anything that `explain_texts` explains, or a list of trainings of one model with
             different seeds: then intervals are over seeds.
-        data: a `Dataset` or the name of one, a `Split`, texts and labels as a pair, or texts alone.
+        data: a single file, of which all rows are measured, with the columns that the model was trained on; a folder
+            of splits, a `Dataset` or the name of one, of which a split is measured; a `Split`; texts and labels as a
+            pair; or texts alone. `vmask.data.datasets.load_table` reads other columns of a file.
         metrics: names (`vmask ls metrics`), `all` for all that apply, `all,-naopc` for all but one; or a mapping to
             options, `{"aopc": {"k": 10}}`.
         explainers: likewise, of explanation methods; `random` is always measured with them.
@@ -88,9 +89,7 @@ def evaluate(
     if any(list(one.labels) != list(predictors[0].labels) for one in predictors):
         raise ConfigError("These models have different labels, so they are no trainings of one. Evaluate them apart.")
     hides = ways_of_hiding(predictors[0], hide)
-    texts = texts_of(data, split)
-    if not labelled:
-        texts = replace(texts, labels=None)
+    texts = texts_of(data, split, getattr(models[0], "about_", {}), labelled)
     sample = np.sort(numpy_stream(config.seed, "evaluate").permutation(len(texts.texts))[: config.n])
     subjects = [
         # Agreement over training seeds is measured once, of the first model with the others.
@@ -133,5 +132,9 @@ def evaluate(
 
 def _made(registry: Registry[Any], named: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The plug-ins with their options, which are checked."""
-    kinds = {name: registry.get(name) for name in named}
-    return {name: kinds[name](make(kinds[name].Options, named[name], f"{name}.")) for name in named}
+    made = {}
+    for name, options in named.items():
+        kind = registry.get(name)
+        made[name] = kind(make(kind.Options, options, f"{name}."))
+        made[name].name = name  # of another package's plug-in, the file may be called otherwise
+    return made

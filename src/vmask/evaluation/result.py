@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,13 +16,18 @@ from numpy.typing import NDArray
 
 from vmask.config import make
 from vmask.errors import ConfigError, DataError, OutputExists, UnknownName
-from vmask.files import to_json, write_text
+from vmask.files import sweep, to_json, write_text
+from vmask.json_shapes import NOTHING, NUMBER, Values, misfit
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Facts, Metric, Series
+from vmask.outside import parse_json, read_json
 from vmask.statistics import Estimate, mean_interval, seeds_and_examples_interval, seeds_interval, statistic_interval
 
 SCORES, VALUES = "scores.json", "values.jsonl"
 """Files of a saved evaluation."""
+OWN_VALUES = f"values-{'[0-9a-f]' * 16}.jsonl"
+"""Names under which values wait beside older ones until `scores.json` names them."""
+MOST_MODELS = 10_000
 DIGITS = 7
 """Digits of stored values: as many as single precision has."""
 
@@ -235,7 +241,6 @@ class Evaluation:
         if (folder / SCORES).exists() and not overwrite:
             raise OutputExists(f"{folder} has a {SCORES} already. Choose another folder, or add --overwrite.")
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / SCORES).unlink(missing_ok=True)  # an old one would not fit the new values
         lines = [
             json.dumps(
                 {"model": number, **dict(zip(("metric", "by", "hide", "part"), key, strict=True))}
@@ -244,8 +249,18 @@ class Evaluation:
             for number, one in enumerate(self.found)
             for key, series in one.items()
         ]
-        write_text(folder / VALUES, "".join(f"{line}\n" for line in lines))
-        write_text(folder / SCORES, to_json(self.to_dict()))  # comes last: a folder that has it is complete
+        values = "".join(f"{line}\n" for line in lines)
+        digest = hashlib.sha256(values.encode()).hexdigest()
+        own = _own_values(folder, digest)
+        write_text(
+            own if (folder / SCORES).exists() else folder / VALUES, values
+        )  # old ones stay as long as they count
+        write_text(folder / SCORES, to_json({**self.to_dict(), "sha256": {VALUES: digest}}))  # from here on these count
+        if own.exists():
+            own.replace(folder / VALUES)
+        for path in folder.glob(OWN_VALUES):  # of one that was cut off
+            path.unlink()
+        sweep(folder)
         return folder
 
     @classmethod
@@ -257,10 +272,14 @@ class Evaluation:
         """
         folder = Path(folder)
         try:
-            saved = json.loads((folder / SCORES).read_text(encoding="utf-8"))
+            saved = _fitting(read_json(folder / SCORES), _SAVED)
             found: list[dict[Key, Series]] = []
-            with (folder / VALUES).open(encoding="utf-8") as lines:
-                for row in map(json.loads, lines):
+            own = _own_values(folder, str(saved.get("sha256", {}).get(VALUES)))
+            kept = own if own.exists() else folder / VALUES
+            if not kept.is_file():  # a pipe would be waited for
+                raise FileNotFoundError
+            with kept.open(encoding="utf-8") as lines:
+                for row in map(_row, lines):
                     found += [{} for _ in range(row["model"] + 1 - len(found))]
                     key = (row["metric"], row["by"], row["hide"], row["part"])
                     values = np.array(_with_nan(row["values"]), np.float64)
@@ -271,12 +290,46 @@ class Evaluation:
             # As they were: values are stored with fewer digits, and resampled means would differ by them.
             read.__dict__["scores"] = [_score_of(one) for one in saved["scores"]]
             return read
-        except FileNotFoundError:
+        except FileNotFoundError:  # FileMissing is one
             raise DataError(
                 f"{folder} holds no evaluation. Make one with: vmask evaluate MODEL DATA --out {folder}"
             ) from None
-        except (ValueError, KeyError, TypeError, OSError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OSError) as error:
             raise DataError(f"The evaluation in {folder} is damaged: {error}. Make it anew.") from None
+
+
+def _own_values(folder: Path, digest: str) -> Path:
+    """Where values wait until they can take the place of others."""
+    return folder / Path(f"values-{digest[:16]}.jsonl").name
+
+
+def _row(line: str) -> dict[str, Any]:
+    """A line of the values."""
+    row = _fitting(parse_json(line, f"a line of {VALUES}"), _ROW)
+    if not 0 <= row["model"] < MOST_MODELS:
+        raise ValueError(f"a line of {VALUES} is of no model")
+    return row
+
+
+def _fitting(value: Any, shape: Any) -> dict[str, Any]:
+    if wrong := misfit(value, shape):
+        raise ValueError(wrong)
+    return cast("dict[str, Any]", value)
+
+
+_ROW = {
+    **dict.fromkeys(("metric", "by", "hide", "part", "over"), str),
+    **{"model": int, "values": [(*NUMBER, NOTHING, [(*NUMBER, NOTHING)])]},
+}
+_SCORE = {
+    **dict.fromkeys(("metric", "family", "by", "hide", "part", "over", "how", "better"), str),
+    **dict.fromkeys(("value", "low", "high", "wide_low", "wide_high"), (*NUMBER, NOTHING)),
+    "n": int,
+}
+_SAVED = {
+    **{"metrics": Values(dict), "ids": [str], "sample": [int], "labels": [(str, bool, *NUMBER)], "facts": dict},
+    **{"confusion": [[[int]]], "words": Values(Values((list, dict))), "notes": [str], "scores": [_SCORE]},
+}
 
 
 def in_common(metric: Metric, values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:

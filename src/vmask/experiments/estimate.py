@@ -103,14 +103,21 @@ def _took(store: Store) -> dict[Guess, list[Took]]:
     took: dict[Guess, list[Took]] = {}
     trials: dict[Guess, list[Took]] = {}
     for record in store.records(CELLS):
-        if record.get("status") == "done":
+        if record.get("status") == "done" and _tells(record, "cell"):
             _note(took, record["seconds"], record["stage"], record["cell"], record["asked"].get("n"))
     for record in store.records(SEARCH):
-        if record.get("status") == "done":
+        if record.get("status") == "done" and _tells(record, "combination"):
             seconds = [trial["seconds"] for trial in record["trials"]]
             _note(took, sum(seconds), SEARCH, record["combination"])
             _note(trials, statistics.mean(seconds), TRAIN, record["combination"])
     return {**trials, **took}
+
+
+def _tells(record: Mapping[str, Any], of: str) -> bool:
+    """Whether a file has what is looked for; one that was changed by hand may not, and is done again anyway."""
+    needed = ("seconds", "stage", "asked") if of == "cell" else ("trials",)
+    whole = {*needed, of} <= record.keys() and {"dataset", "model", "mask"} <= record[of].keys()
+    return whole and (of == "cell" or (bool(record["trials"]) and all("seconds" in one for one in record["trials"])))
 
 
 def _note(

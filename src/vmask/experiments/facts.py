@@ -7,12 +7,15 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from vmask.registry import added, package_of
 
 SOURCE = Path(__file__).parents[1]
 PACKAGES = ("vmask", "torch", "numpy", "scikit-learn", "scipy", "transformers", "tokenizers")
@@ -20,19 +23,23 @@ UNLIKE = ("cli", "experiments", "reproduction", "report", "model_report", "web",
 """Rooms that change no result: they show, run or pass on what others found."""
 
 
-def facts() -> dict[str, Any]:
-    """Versions, machine, commit, and a digest of the code that decides results."""
+def facts(names: Collection[str] = ()) -> dict[str, Any]:
+    """Versions, machine, commit, and a digest of the code that decides results.
+
+    Args:
+        names: of masks, models, metrics and the like that are used; the packages that add some of them count too.
+    """
     return {
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {"python": platform.python_version(), **_versions(names)},
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         "commit": commit(),
-        "code": code_digest(),
+        "code": code_digest(names),
     }
 
 
-def _versions() -> dict[str, str]:
+def _versions(names: Collection[str]) -> dict[str, str]:
     found = {}
-    for name in PACKAGES:
+    for name in (*PACKAGES, *sorted({package_of(point) for point in added() if point.name in names})):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
@@ -46,15 +53,40 @@ def _processor() -> str:
     return platform.processor()
 
 
-@lru_cache(maxsize=1)
-def code_digest() -> str:
-    """16 hex digits over the source files that can change a result: another digest is older or newer code."""
+def code_digest(names: Collection[str] = ()) -> str:
+    """16 hex digits over the source files that can change a result: another digest is older or newer code.
+
+    Args:
+        names: as for `facts`.
+    """
+    modules = {point.value.partition(":")[0].partition(".")[0] for point in added() if point.name in names}
+    return _digest(tuple(sorted(modules)))
+
+
+@lru_cache
+def _digest(modules: tuple[str, ...]) -> str:
+    """Over our own source files, and those of other packages."""
     digest = hashlib.sha256()
     for path in sorted(SOURCE.rglob("*")):
         name = path.relative_to(SOURCE)
         if path.suffix in (".py", ".yaml") and name.parts[0] not in UNLIKE:
             digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
+    for module in modules:
+        for told, path in _sources(module):
+            digest.update(f"{told}\0".encode() + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _sources(module: str) -> list[tuple[str, Path]]:
+    """The source files of a module or package at the top, which is not imported; none where it is not there."""
+    spec = find_spec(module)
+    if spec is None:
+        return []
+    folders = [Path(place) for place in spec.submodule_search_locations or ()]
+    if not folders:
+        return [(module, Path(spec.origin))] if spec.origin and Path(spec.origin).is_file() else []
+    found = [(path.relative_to(folder).as_posix(), path) for folder in folders for path in sorted(folder.rglob("*"))]
+    return [(f"{module}/{name}", path) for name, path in found if path.suffix in (".py", ".yaml") and path.is_file()]
 
 
 @lru_cache(maxsize=1)

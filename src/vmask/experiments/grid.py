@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from glob import escape
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,7 @@ from vmask.experiments.spec import Experiment, Where
 from vmask.experiments.starts import start_of
 from vmask.experiments.store import State, Store
 from vmask.experiments.work import Places, Task, write_failure
+from vmask.files import remove_folder, sweep
 
 Outcome = Literal["done", "failed", "skipped", "there"]
 """`skipped`: what it needs failed. `there`: after its search was done again, it turned out to be done already."""
@@ -86,7 +88,7 @@ class Grid:
             return "missing"
         local = self._local(task.combination.dataset)
         data = None if local is None else local.fingerprint
-        return self.store.state(task.path(self.store), identity(asked), code_digest(), data)
+        return self.store.state(task.path(self.store), identity(asked), code_digest(task.uses), data)
 
     def run(self, jobs: int, told: Callable[[Task, Outcome, str], None]) -> Counter[str]:
         """Do what is to do.
@@ -100,6 +102,7 @@ class Grid:
         """
         count: Counter[str] = Counter({"done": 0, "failed": 0, "skipped": 0, "there": 0})
         states = {task: self.state(task) for task in self.tasks}
+        self._tidy(task for task, state in states.items() if state == "done")
         waiting = [task for task, state in states.items() if self.wanted.to_do(state)]
         open_ = set(waiting)  # not done yet: waiting or running
         failed: set[Task] = {task for task, state in states.items() if task not in open_ and state == "failed"}
@@ -133,6 +136,14 @@ class Grid:
                         self._write_death(task, error)
                     ended(task, "failed" if error else "done", error)
         return count
+
+    def _tidy(self, done: Iterable[Task]) -> None:
+        """Remove what earlier kills left among the models: temporary files, explanations of stages that are done."""
+        sweep(self.places.models)
+        for task in done:
+            if task.stage is not None:
+                for kept in self.places.models.glob(f"{escape(task.of.key)}--*.{escape(task.stage.name)}"):
+                    remove_folder(kept)
 
     def _write_death(self, task: Task, error: str) -> None:
         asked = task.asked(self.store, self.experiment.search) or {}

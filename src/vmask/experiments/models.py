@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from vmask.data.datasets import Dataset
 from vmask.errors import ModelFolderError
 from vmask.experiments.facts import peak_memory
 from vmask.experiments.training import describe_training, fit_dataset
+from vmask.files import remove_folder, sweep
+from vmask.locks import taking_turns
 from vmask.persistence import CHECKPOINT, load_classifier
 
 
@@ -51,16 +52,19 @@ def find_or_train(folder: Path, dataset: Dataset, classifier: Callable[[], TextC
         dataset: what it is trained on.
         classifier: makes one that is not trained.
     """
-    with _alone(folder):
+    with taking_turns(folder):
         model = find_model(folder, dataset) or _train(folder, dataset, classifier())
-        shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+        remove_folder(folder / CHECKPOINT)
+        sweep(folder)
         return model
 
 
 def _train(folder: Path, dataset: Dataset, classifier: TextClassifier) -> Model:
     checkpoint = folder / CHECKPOINT
     for path in folder.iterdir():  # of a model that is of no use, or was saved in part
-        if path != checkpoint:
+        if path.is_dir() and path != checkpoint:
+            shutil.rmtree(path)
+        elif path != checkpoint:
             path.unlink()
     started, resumed = time.perf_counter(), checkpoint.is_dir()
     with peak_memory() as memory:
@@ -75,20 +79,3 @@ def _train(folder: Path, dataset: Dataset, classifier: TextClassifier) -> Model:
     result = describe_training(classifier, dataset, time.perf_counter() - started)
     classifier.save(folder)
     return Model(classifier, folder, {**result, **memory, "resumed": resumed})
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Make a folder, wait until no other process is at it, and keep others out; where the system can."""
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        import fcntl
-    except ImportError:  # not on Windows
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # which ends with the process, however that ends
-        yield
-    finally:
-        os.close(handle)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vmask.errors import DataError, FileMissing, UnknownName, did_you_mean
+from vmask.outside import read_yaml
 
 T = TypeVar("T")
 
@@ -90,14 +91,10 @@ def load_published(path: Path) -> Published:
         FileMissing: where there is no such file.
         DataError: for a file that is not YAML or lacks something, and for a value that is no number and no word.
     """
-    import yaml
-
-    if not path.is_file():
-        raise FileMissing(f"There is no file '{path}'. Name the file of published numbers.")
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"'{path}' is not YAML: {error}. Correct it.") from None
+        values = read_yaml(path)
+    except FileMissing:
+        raise FileMissing(f"There is no file '{path}'. Name the file of published numbers.") from None
     try:
         top = _checked(values, {"source": "dict", "tables": "dict"}, {"source", "tables"}, "")
         _check_values(top["tables"], "tables")

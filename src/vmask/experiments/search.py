@@ -8,6 +8,7 @@ from typing import Any
 from vmask.experiments.cell import Combination, identity, short_name
 from vmask.experiments.spec import Search
 from vmask.experiments.store import Store
+from vmask.locks import taking_turns
 
 
 def asked_of_search(search: Search, of: Combination) -> dict[str, Any]:
@@ -33,15 +34,27 @@ def run_search(
     """
     asked = asked_of_search(search, of)
     path, wanted = store.search(of.key), identity(asked)
-    before = store.read(path) or {}
-    same = before.get("identity") == wanted and before.get("status") == "running" and _alike(before, facts)
-    done: list[dict[str, Any]] = list(before["trials"]) if same else []
+
+    def there(*states: str) -> list[dict[str, Any]]:
+        """The trials that are written down already, by another process too."""
+        before = store.read(path) or {}
+        same = before.get("identity") == wanted and before.get("status") in states and _alike(before, facts)
+        return list(before["trials"]) if same else []
+
+    done = there("running")
     about = {"dataset": short_name(of.dataset), "model": short_name(of.model), "mask": of.mask, "variant": of.variant}
-    for options in asked["trials"][len(done) :]:
+    while len(done) < len(asked["trials"]):
+        options = asked["trials"][len(done)]
         done.append({"options": options, **trial(options)})
         record = {"combination": about, "identity": wanted, "asked": asked, "trials": done, "facts": facts}
         left = len(done) < len(asked["trials"])
-        store.write(path, {"status": "running" if left else "done", "chosen": None if left else best(done), **record})
+        with taking_turns(path.parent):
+            others = there("running", "done")
+            if left and len(others) >= len(done):  # another grid is at it too, and further on
+                done = others
+                continue
+            state = {"status": "running" if left else "done", "chosen": None if left else best(done)}
+            store.write(path, {**state, **record})
 
 
 def _alike(before: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:

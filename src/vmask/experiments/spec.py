@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from vmask.config import HIDES, make, option
-from vmask.errors import ConfigError, FileMissing, UnknownName, VmaskError, did_you_mean
+from vmask.config import HIDES, LARGEST_SEED, make, option
+from vmask.errors import ConfigError, DataError, FileMissing, UnknownName, VmaskError, did_you_mean, short
 from vmask.evaluation.chosen import plugins
 from vmask.experiments.cell import Cell, Combination, short_name
 from vmask.experiments.store import SEARCH, TRAIN
 from vmask.explain import EXPLAINERS
 from vmask.masks import MASKS
 from vmask.metrics import METRICS
+from vmask.outside import read_yaml
 
 ALL = "all"
+MOST_SEEDS = 1_000
+MOST_CELLS = 100_000
+MOST_NUMBER = 10**9
+"""Largest number of texts, of words or for a seed that the file may ask for."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Where:
     datasets: tuple[str, ...] = option((), "datasets")
     models: tuple[str, ...] = option((), "models")
     masks: tuple[str, ...] = option((), "training methods")
-    seeds: tuple[int, ...] = option((), "seeds")
+    seeds: tuple[int, ...] = option((), "seeds", most=LARGEST_SEED)
 
     def fits(self, cell: Cell) -> bool:
         """Whether a cell is one of them."""
@@ -152,12 +157,12 @@ def read_experiment(path: str | Path) -> Experiment:
         ConfigError: for a key or a name that is not known, with the nearest one.
     """
     path = Path(path)
-    if not path.is_file():
-        raise FileMissing(f"There is no file {path}. Give the YAML file of an experiment.")
     try:
-        loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is no YAML: {error}. Correct the file.") from None
+        loaded = read_yaml(path)
+    except FileMissing:
+        raise FileMissing(f"There is no file {path}. Give the YAML file of an experiment.") from None
+    except DataError as error:
+        raise ConfigError(str(error)) from None
     if not isinstance(loaded, dict):
         raise ConfigError(f"{path} holds no experiment. It needs `models` and `grid`, see docs/experiments.md.")
     try:
@@ -195,10 +200,12 @@ def parse_seeds(value: Any) -> list[int]:
         ConfigError: for anything else.
     """
     parts = [str(part).strip() for part in (value if isinstance(value, list) else str(value).split(","))]
-    found = [re.fullmatch(r"([0-9]+)(?:-([0-9]+))?", part) for part in parts]
+    found = [re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part) for part in parts]
     ranges = [range(int(one[1]), int(one[2] or one[1]) + 1) if one else range(0) for one in found]
     if not ranges or not all(ranges):
-        raise ConfigError(f"seeds is {value!r}. Write them as 0-4 or 0,2,5.")
+        raise ConfigError(f"seeds is {short(value)}. Write them as 0-4 or 0,2,5.")
+    if (count := sum(map(len, ranges))) > MOST_SEEDS:
+        raise ConfigError(f"seeds is {short(value)}: {count:,} seeds, of which at most {MOST_SEEDS:,} are taken.")
     return [seed for one in ranges for seed in one]
 
 
@@ -229,9 +236,12 @@ def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
     _known(loaded, _TOP, "the file")
     models = _mapping(loaded.get("models"), "models", dict)
     blocks = _listed(loaded, "grid", "the file")
-    cells = dict.fromkeys(cell for block in blocks for cell in _cells(block, models, path.parent))
-    keys = [cell.key for cell in cells]
-    if twice := next((key for key in keys if keys.count(key) > 1), None):
+    each = (cell for block in blocks for cell in _cells(block, models, path.parent))
+    cells = dict.fromkeys(islice(each, MOST_CELLS + 1))
+    if len(cells) > MOST_CELLS:
+        raise ConfigError(f"the grid has more than {MOST_CELLS:,} cells. Make it smaller, or several of it.")
+    keys = Counter(cell.key for cell in cells)
+    if twice := next((key for key, count in keys.items() if count > 1), None):
         raise ConfigError(
             f"there are two cells {twice}, of different options or of two datasets with one name. Give one of them a "
             "variant, or rename a dataset."
@@ -249,10 +259,10 @@ def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
 
 def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
     _known(block, _BLOCK, "a block of `grid`")
-    masks = MASKS.names() if block.get("masks", ALL) == ALL else _listed(block, "masks", "a block of `grid`")
+    masks = MASKS.working() if block.get("masks", ALL) == ALL else _named(block, "masks", "a block of `grid`")
     for mask in masks:
         MASKS.get(mask)
-    for model in _listed(block, "models", "a block of `grid`"):
+    for model in _named(block, "models", "a block of `grid`"):
         if model not in models:
             raise ConfigError(f"the grid has model {model!r}, which `models` does not list. Add it there.")
     shared = block.get("options") or {}
@@ -262,7 +272,7 @@ def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell
     for variant in variants:
         if variant and not _NAME.fullmatch(variant):
             raise ConfigError(f"variant {variant!r} cannot be part of a file's name. Use letters and digits.")
-    for dataset in _listed(block, "datasets", "a block of `grid`"):
+    for dataset in _named(block, "datasets", "a block of `grid`"):
         found = str(folder / dataset) if (folder / dataset).exists() else dataset  # a file beside the experiment's
         for model in block["models"]:
             for mask in masks:
@@ -280,13 +290,18 @@ def _stage(loaded: Any) -> Stage:
         where["seeds"] = parse_seeds(where["seeds"])
     values["where"] = make(Where, where, "where.")
     for name, registry in (("metrics", METRICS), ("explainers", EXPLAINERS)):
-        chosen = plugins(registry, values.get(name) or ())
+        asked = values.get(name) or ()
+        of_each = list(asked.values()) if isinstance(asked, Mapping) else []
+        known = isinstance(asked, (str, list, tuple, Mapping)) and all(isinstance(one, str) for one in asked)
+        if not known or not all(one is None or isinstance(one, Mapping) for one in of_each):
+            raise ConfigError(f"a stage has {name}: {short(asked)}. Write names, or names with their options.")
+        chosen = plugins(registry, asked)
         for one, options in chosen.items():
             make(registry.get(one).Options, options or {}, f"{one}.")
         values[name] = {one: dict(options or {}) for one, options in chosen.items()}
     if not values["metrics"]:
         raise ConfigError(f"stage {values['name']!r} has no metrics. Name some, see `vmask ls metrics`.")
-    values["hide"] = tuple(_listed(values, "hide", "a stage", list(Stage.hide)))
+    values["hide"] = tuple(_named(values, "hide", "a stage", list(Stage.hide)))
     for way in values["hide"]:
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)
@@ -304,7 +319,7 @@ def _stage(loaded: Any) -> Stage:
 def _search(loaded: Any, models: Collection[str]) -> Search:
     _known(loaded, ("seed", "models", "masks", "datasets"), "`search`")
     lists = {part: _mapping(loaded.get(part) or {}, f"{part} of `search`", list) for part in ("models", "masks")}
-    datasets = tuple(_listed(loaded, "datasets", "`search`", []))
+    datasets = tuple(_named(loaded, "datasets", "`search`", []))
     search = Search(_number(loaded.get("seed", 100), 0, "seed of `search`"), lists["models"], lists["masks"], datasets)
     for model in search.shared:
         if model not in models:
@@ -369,6 +384,17 @@ def _listed(values: Mapping[str, Any], key: str, of: str, default: list[Any] | N
     return found
 
 
+def _named(values: Mapping[str, Any], key: str, of: str, default: list[Any] | None = None) -> list[str]:
+    """A list of names."""
+    found = _listed(values, key, of, default)
+    for one in found:
+        if not isinstance(one, str) or "\0" in one:
+            raise ConfigError(
+                f"{of} has {short(one)} in {key}, which is no name. Put quotes around it, or take it out."
+            )
+    return found
+
+
 def _mapping(values: Any, of: str, kind: type) -> dict[str, Any]:
     """Names with their options, or with lists of options; a name alone has none."""
     if not isinstance(values, Mapping) or not all(one is None or isinstance(one, kind) for one in values.values()):
@@ -378,8 +404,8 @@ def _mapping(values: Any, of: str, kind: type) -> dict[str, Any]:
 
 
 def _number(value: Any, least: int, of: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"{of} is {value!r}; it must be a whole number of at least {least}.")
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST_NUMBER:
+        raise ConfigError(f"{of} is {short(value)}; it must be a whole number from {least} to {MOST_NUMBER:,}.")
     return value
 
 

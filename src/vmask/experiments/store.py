@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from vmask.errors import DataError
+from vmask.errors import DataError, FileMissing
+from vmask.experiments.result_shapes import check_record
 from vmask.files import write_text
+from vmask.outside import read_json
 
 CELLS, SEARCH, DATA = "cells", "search", "data"
 """Folders of a results folder: trainings and their stages, searches for hyperparameters, facts about datasets."""
@@ -45,13 +47,14 @@ class Store:
             DataError: for a damaged one.
         """
         try:
-            loaded = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            loaded = read_json(path)
+        except FileMissing:
             return None
-        except ValueError as error:
-            raise DataError(f"{path} is damaged: {error}. Remove it, and the grid makes it anew.") from None
+        except DataError as error:
+            raise DataError(f"{path} is damaged. {error} Remove it, and the grid makes it anew.") from None
         if not isinstance(loaded, dict):
             raise DataError(f"{path} holds no result. Remove it, and the grid makes it anew.")
+        check_record(loaded, path)
         return loaded
 
     def write(self, path: Path, record: Mapping[str, Any]) -> None:

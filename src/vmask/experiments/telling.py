@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.data.words import SPECIALS, chunks, count_words, make_tokenizer
+from vmask.data.words import SPECIALS, TOKENIZED_AT_ONCE, chunks, count_words, make_tokenizer
 
 SEEN = 5
 """Times that a word must stand in the texts: of rarer ones little can be said."""
@@ -36,7 +36,7 @@ def _counts(
     tokenizer = make_tokenizer(cleaning, {word: id for id, word in enumerate((*SPECIALS, *words))})
     there = np.zeros((len(words) + len(SPECIALS), len(classes)))
     done = 0
-    for chunk in chunks(texts, 2_000):
+    for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
         for encoding in tokenizer.encode_batch_fast(chunk):
             there[np.unique(encoding.ids).astype(np.int64), classes[labels[done]]] += 1
             done += 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-import shutil
 import time
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,11 +16,11 @@ from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset, load_dataset
 from vmask.embeddings import DISTIL
 from vmask.encoders import public_name
-from vmask.errors import VmaskError
+from vmask.errors import DataError, VmaskError
 from vmask.evaluation.kept import KeptExplanations
 from vmask.evaluation.measure import evaluate
 from vmask.experiments.cell import Cell, Combination, identity, short_name
-from vmask.experiments.facts import facts, peak_memory
+from vmask.experiments.facts import code_digest, facts, peak_memory
 from vmask.experiments.models import Model, find_model, find_or_train
 from vmask.experiments.search import asked_of_search, chosen_options, run_search
 from vmask.experiments.shown import described, examples, importance, kept_values, numbers, short
@@ -28,7 +28,8 @@ from vmask.experiments.spec import Experiment, Search, Stage
 from vmask.experiments.starts import start_of
 from vmask.experiments.store import TRAIN, Store
 from vmask.experiments.training import fit_dataset
-from vmask.files import sha256
+from vmask.files import remove_folder, sha256
+from vmask.locks import taking_turns
 from vmask.persistence import read_config
 
 log = logging.getLogger("vmask")
@@ -85,6 +86,11 @@ class Task:
         return self.of if isinstance(self.of, Combination) else self.of.combination
 
     @property
+    def uses(self) -> frozenset[str]:
+        """Names of the dataset, model, mask, metrics and explainers; other packages may have added them."""
+        return uses_of(self.combination, self.stage)
+
+    @property
     def title(self) -> str:
         """What people are shown."""
         return f"{self.of.key} {self.kind}"
@@ -106,6 +112,12 @@ class Task:
             other = asked_of_training(store, search, self.ranker)
             return None if other is None else {**asked, "ranker": identity(other)}
         return asked
+
+
+def uses_of(of: Combination, stage: Stage | None = None) -> frozenset[str]:
+    """What a combination, and a stage of it, is made of."""
+    measured = () if stage is None else (*stage.metrics, *stage.explainers)
+    return frozenset((of.dataset, of.model, of.mask, *measured))
 
 
 def asked_of_training(store: Store, search: Search | None, cell: Cell) -> dict[str, Any] | None:
@@ -179,13 +191,13 @@ class Worker:
                 "seconds": round(time.perf_counter() - started, 1),
             }
 
-        facts = {**self._facts(), "data": self.dataset(of.dataset).fingerprint}
+        facts = {**self._facts(uses_of(of)), "data": self.dataset(of.dataset).fingerprint}
         run_search(self.store, self.experiment.search, of, trial, facts)
 
     def _model(self, cell: Cell, asked: Mapping[str, Any]) -> Model:
         """The model of a cell by the code that there is now, trained where it is missing."""
         return find_or_train(
-            self.folder(cell, asked, self._facts()["code"]),
+            self.folder(cell, asked, self._facts(uses_of(cell.combination))["code"]),
             self.dataset(cell.combination.dataset),
             lambda: self._classifier(cell.combination, cell.seed, {**asked["options"], **self._start(cell)}),
         )
@@ -230,7 +242,7 @@ class Worker:
                 "status": "done",
                 **about,
                 "options": _portable(classifier.plan_.to_dict()),
-                "facts": self._facts(),
+                "facts": self._facts(uses_of(cell.combination)),
                 "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint, "notes": list(dataset.notes)},
                 "vectors": {
                     "files": self._vectors(about["asked"]["options"]),
@@ -257,9 +269,25 @@ class Worker:
     def _measure(self, task: Task, cell: Cell, stage: Stage, about: Mapping[str, Any]) -> None:
         started = time.perf_counter()
         model = self._recorded_model(cell)
-        classifier, dataset = model.classifier, self.dataset(cell.combination.dataset)
+        kept = model.folder.with_name(f"{model.folder.name}.{stage.name}")
+        with taking_turns(kept):  # another grid may be at it too
+            self.store.write(
+                self.store.cell(cell.key, stage.name),
+                {
+                    "cell": cell.to_dict(),
+                    "stage": stage.name,
+                    "status": "done",
+                    **about,
+                    "facts": self._facts(task.uses),
+                    **self._measured(task, stage, model, kept, started),
+                },
+            )
+            remove_folder(kept)
+
+    def _measured(self, task: Task, stage: Stage, model: Model, kept: Path, started: float) -> dict[str, Any]:
+        """What a stage finds of a model; explanations are kept in a folder as long as it is at it."""
+        classifier, dataset = model.classifier, self.dataset(task.combination.dataset)
         with peak_memory() as memory:
-            kept = model.folder.with_name(f"{model.folder.name}.{stage.name}")
             keep = KeptExplanations(kept, [read_config(model.folder)["sha256"]], overwrite=True)
             found = evaluate(
                 classifier,
@@ -271,28 +299,20 @@ class Worker:
                 ranking=self._ranking(task.ranker),
                 keep=keep,
             )
-        self.store.write(
-            self.store.cell(cell.key, stage.name),
-            {
-                "cell": cell.to_dict(),
-                "stage": stage.name,
-                "status": "done",
-                **about,
-                "facts": self._facts(),
-                "measured": dict(found.facts),
-                "metrics": dict(found.metrics),
-                "seconds": round(time.perf_counter() - started, 1),
-                **memory,
-                "scores": numbers(found),
-                "sample": list(found.sample),
-                "values": kept_values(found),
-                "splime": short(dict(found.words)),
-                "examples": examples(kept / "explanations", stage.examples, stage.long, dataset),
-                "importance": importance(classifier),
-                "notes": list(found.notes),
-            },
-        )
-        shutil.rmtree(kept, ignore_errors=True)
+            keep.finish()
+        return {
+            "measured": dict(found.facts),
+            "metrics": dict(found.metrics),
+            "seconds": round(time.perf_counter() - started, 1),
+            **memory,
+            "scores": numbers(found),
+            "sample": list(found.sample),
+            "values": kept_values(found),
+            "splime": short(dict(found.words)),
+            "examples": examples(kept / "explanations", stage.examples, stage.long, dataset),
+            "importance": importance(classifier),
+            "notes": list(found.notes),
+        }
 
     def _ranking(self, ranker: Cell | None) -> dict[str, float] | None:
         if ranker is None:
@@ -300,9 +320,9 @@ class Worker:
         classifier = self._recorded_model(ranker).classifier
         return {word.word.lower(): word.score for word in classifier.word_importance()}
 
-    @lru_cache(maxsize=1)  # noqa: B019 - a worker lives as long as its process
-    def _facts(self) -> dict[str, Any]:
-        return {**facts(), "threads": self.places.threads}
+    @lru_cache(maxsize=8)  # noqa: B019 - a worker lives as long as its process
+    def _facts(self, names: frozenset[str]) -> dict[str, Any]:
+        return {**facts(names), "threads": self.places.threads}
 
     def _vectors(self, options: Mapping[str, Any]) -> dict[str, str]:
         """The files of word vectors, with the beginning of their digests."""
@@ -327,10 +347,13 @@ def located(embeddings: str, folder: str) -> str:
 
 
 def write_failure(store: Store, task: Task, about: Mapping[str, Any], error: str, trace: str = "") -> None:
-    """Write down that a task failed, and why."""
+    """Write down that a task failed, and why; not where another grid has done it meanwhile."""
+    with suppress(DataError):
+        if store.state(task.path(store), about.get("identity", ""), code_digest(task.uses)) == "done":
+            return
     what = task.of.to_dict() if isinstance(task.of, Cell) else {"key": task.of.key}
     record = {"cell": what, "stage": task.kind, "status": "failed", **about, "error": error}
-    store.write(task.path(store), {**record, "traceback": trace.splitlines(), "facts": facts()})
+    store.write(task.path(store), {**record, "traceback": trace.splitlines(), "facts": facts(task.uses)})
 
 
 @lru_cache(maxsize=8)

@@ -9,4 +9,4 @@ from vmask.registry import Registry
 if TYPE_CHECKING:
     from vmask.explain.contract import Explainer
 
-EXPLAINERS: Registry[Explainer] = Registry("explanation method", "vmask.explain")
+EXPLAINERS: Registry[Explainer] = Registry("explanation method", "vmask.explain", "Explainer")

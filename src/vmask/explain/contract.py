@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.config import NoOptions, to_dict
+from vmask.errors import short
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -250,8 +252,23 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Explanation:
-        """The explanation that `to_dict` was called on."""
+        """The explanation that `to_dict` was called on.
+
+        Raises:
+            KeyError, TypeError, ValueError: where it was called on none.
+        """
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{short(value)} is no object")
+        for name, kinds in _KINDS.items():
+            if name in value or name not in _OPTIONAL:
+                _check_kind(value[name], kinds, name)
         words = value["words"]
+        for word in words:
+            _check_kind(word, (Mapping,), "words")
+            for name, kinds in _WORD_KINDS.items():
+                _check_kind(word[name], kinds, name)
+            if not 0 <= word["start"] <= word["end"] <= len(value["text"]):
+                raise ValueError(f"the word {short(word['word'])} does not lie in the text")
         return cls(
             text=value["text"],
             words=tuple(w["word"] for w in words),
@@ -295,3 +312,19 @@ class Explanation:
         from vmask.report.highlight import html_text, summary
 
         return f"{html_text(self)}<br><small>{escape(summary(self))}</small>"
+
+
+_NUMBER, _NOTHING = (int, float), type(None)
+_KINDS: dict[str, tuple[type, ...]] = {
+    **{"text": (str,), "label": (str, bool, *_NUMBER), "probability": _NUMBER, "method": (str,), "options": (Mapping,)},
+    **{"unseen": (int,), "words": (list,), "seed": (int, _NOTHING), "signed": (bool,), "details": (Mapping,)},
+}
+_WORD_KINDS: dict[str, tuple[type, ...]] = {"word": (str,), "start": (int,), "end": (int,), "score": _NUMBER}
+_OPTIONAL = ("seed", "signed", "details")
+
+
+def _check_kind(value: Any, kinds: tuple[type, ...], name: str) -> None:
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        raise TypeError(f"'{name}' is {short(value)}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"'{name}' is {value}")

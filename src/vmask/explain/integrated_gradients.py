@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class IntegratedGradientsOptions:
     """Options of `integrated_gradients`."""
 
-    steps: int = option(50, "points on the way from no words to the text, of a Gauss-Legendre quadrature")
+    steps: int = option(50, "points on the way from no words to the text, of a Gauss-Legendre quadrature", most=2_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "steps")

@@ -23,7 +23,7 @@ BLOCK = 1000
 class LimeOptions:
     """Options of `lime`."""
 
-    samples: int = option(1000, "perturbations of a text, the whole text among them")
+    samples: int = option(1000, "perturbations of a text, the whole text among them", most=10_000_000)
     features: Literal["position", "type"] = option(
         "position", "every word for itself, or all places of a word type together (bag of words)"
     )

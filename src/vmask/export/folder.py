@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from vmask.errors import ExportError, OutputExists, VmaskError
-from vmask.files import is_free, make_ordinary
+from vmask.errors import DataError, ExportError, OutputExists, VmaskError
+from vmask.files import is_free, left_behind
+from vmask.folders import recover, replacing_folder
+from vmask.outside import read_json
 
 CONFIG, CARD, TOKENIZER = "config.json", "README.md", "tokenizer.json"
 
@@ -21,7 +20,8 @@ def check_target(path: Path, overwrite: bool = False) -> None:
     Raises:
         OutputExists: with the ways out.
     """
-    if is_free(path):
+    recover(path)
+    if is_free(path) or left_behind(path, path.resolve().name):  # one that was killed while it moved files into it
         return
     if exported_files(path) is None:
         raise OutputExists(f"{path} exists and is no export, so it is not replaced. Choose another folder.")
@@ -35,9 +35,9 @@ def exported_files(path: Path) -> list[str] | None:
     Both a model folder and an encoder have a `config.json` too: that of an export says what exported it, under `vmask`.
     """
     try:
-        names = json.loads((path / CONFIG).read_text(encoding="utf-8"))["vmask"]["files"]
+        names = read_json(path / CONFIG)["vmask"]["files"]
         return [str(name) for name in names if Path(name).name == name]
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, DataError, TypeError, KeyError):
         return None
 
 
@@ -45,38 +45,19 @@ def exported_files(path: Path) -> list[str] | None:
 def filling(path: Path) -> Iterator[Path]:
     """A folder to write to that becomes `path` at the end, and of which nothing is left if anything fails.
 
-    A new folder comes by one rename. Into a folder that is there the files are moved, `config.json` last, and those of
-    the export before it go; other files stay.
+    The files of an export that was there go, other files stay.
 
     Raises:
         ExportError: where the disk refuses.
     """
+    old = [*(exported_files(path) or ()), *(one.name for one in left_behind(path))]
+    others = [entry.name for entry in path.iterdir() if entry.name not in old] if path.is_dir() else []
     try:
-        new = not path.exists()
-        home = path.absolute().parent if new else path  # inside, `path` may be the only place we may write to
-        home.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=home))
-        try:
+        with replacing_folder(path, keep=others, last=CONFIG) as folder:
             yield folder
-            if new:
-                make_ordinary(folder)  # mkdtemp makes private folders
-                folder.rename(path)
-            else:
-                _move(folder, path)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
     except VmaskError:
         raise
     except OSError as error:
         raise ExportError(
             f"The export could not be written to {path}: {error}. Free some space or choose another folder."
         ) from None
-
-
-def _move(folder: Path, path: Path) -> None:
-    old = exported_files(path) or []
-    (path / CONFIG).unlink(missing_ok=True)  # from here until the end the folder is no export
-    for name in old:
-        (path / name).unlink(missing_ok=True)
-    for file in sorted(folder.iterdir(), key=lambda file: file.name == CONFIG):
-        file.replace(path / file.name)

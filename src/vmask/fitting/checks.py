@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from vmask.data.splits import hold_out
 from vmask.errors import DataError, VmaskWarning
-from vmask.training.seeding import derive, numpy_stream
+from vmask.training.seeding import derive
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def split(
     dev_fraction: float,
     seed: int,
 ) -> Labelled:
-    """Check the data and hold out a dev set where none is given.
+    """Check the data and hold out a dev set where none is given: the same one, in whatever order the rows come.
 
     Raises:
         DataError: for data that cannot be trained on.
@@ -60,7 +60,15 @@ def split(
         raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
     fingerprint = _fingerprint(train_texts, train_labels)
     if dev is None:
-        train_texts, dev_texts, train_labels, dev_labels = _hold_out(train_texts, train_labels, dev_fraction, seed)
+        # A text of every class stays in training.
+        count = min(max(round(len(train_texts) * dev_fraction), 1), len(train_texts) - len(classes))
+        if count < 1:
+            raise DataError(
+                f"{len(train_texts)} texts are too few to hold any out. Give more, or pass dev=(texts, labels)."
+            )
+        rest, out, _ = hold_out(train_texts, train_labels, count, derive(seed, "dev") % 2**32)
+        dev_texts, dev_labels = [train_texts[i] for i in out], [train_labels[i] for i in out]
+        train_texts, train_labels = [train_texts[i] for i in rest], [train_labels[i] for i in rest]
     else:
         dev_texts, dev_labels = _usable(*dev, "dev")
         if unseen := sorted(map(repr, set(dev_labels) - set(classes))):
@@ -102,6 +110,8 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
     for number, label in enumerate(listed):
         if label is None or (isinstance(label, float) and math.isnan(label)):
             raise DataError(f"Label number {number} is missing ({label}). Drop the rows without a label.")
+        if isinstance(label, str) and any("\ud800" <= char <= "\udfff" for char in label):
+            raise DataError(f"Label number {number} is {label!r}, with half a character in it. Write it in full.")
         if not isinstance(label, (str, int, float)):
             raise DataError(f"Label number {number} is {label!r}. Labels must be strings or numbers.")
     if len({isinstance(label, str) for label in listed}) > 1:
@@ -119,30 +129,6 @@ def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[lis
     if len(rows) < len(listed):
         warn(f"{len(listed) - len(rows)} empty {name} texts were dropped.")
     return [listed[i] for i in rows], [checked[i] for i in rows]
-
-
-def _hold_out(
-    texts: list[str], labels: list[Any], fraction: float, seed: int
-) -> tuple[list[str], list[str], list[Any], list[Any]]:
-    from sklearn.model_selection import train_test_split
-
-    rows = list(range(len(labels)))
-    held_out = max(round(len(rows) * fraction), 1)
-    classes = set(labels)
-    stratified = min(Counter(labels).values()) >= 2 and min(held_out, len(rows) - held_out) >= len(classes)
-    # Else a class could go to dev whole: its first text stays in training.
-    first = [] if stratified else [labels.index(label) for label in sorted(classes)]
-    rest = sorted({*rows} - {*first})
-    if not rest:
-        raise DataError(f"{len(rows)} texts are too few to hold any out. Give more, or pass dev=(texts, labels).")
-    if stratified:
-        kept, out = train_test_split(
-            rest, test_size=held_out, stratify=labels, random_state=derive(seed, "dev") % 2**32
-        )
-    else:
-        drawn = numpy_stream(seed, "dev").permutation(rest).tolist()
-        kept, out = first + drawn[held_out:], drawn[:held_out]
-    return [texts[i] for i in kept], [texts[i] for i in out], [labels[i] for i in kept], [labels[i] for i in out]
 
 
 def _fingerprint(texts: Sequence[str], labels: Sequence[Any]) -> str:

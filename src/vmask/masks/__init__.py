@@ -9,4 +9,4 @@ from vmask.registry import Registry
 if TYPE_CHECKING:
     from vmask.masks.contract import WordMask
 
-MASKS: Registry[WordMask] = Registry("mask", "vmask.masks")
+MASKS: Registry[WordMask] = Registry("mask", "vmask.masks", "WordMask")

@@ -18,7 +18,7 @@ from vmask.masks.contract import Embedded, Masked, WordMask, at_words, mean_over
 class IBAOptions:
     """Options of `iba`."""
 
-    hidden: int = option(100, "hidden units of the readout network")
+    hidden: int = option(100, "hidden units of the readout network", most=100_000)
     activation: Activation = option("tanh", "activation of the readout network")
     min_std: float = option(0.01, "floor of the standard deviation of an embedding dimension")
 

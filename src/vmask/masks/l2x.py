@@ -23,7 +23,7 @@ class L2XOptions:
     tau: float = option(0.5, "temperature of the Gumbel-softmax draws")
     mode: Literal["khot", "soft"] = option("khot", "select k words, or weigh every word by its own score")
     normalise: bool = option(False, "with `soft`: the weights of a text sum to its number of words")
-    hidden: int = option(100, "hidden units of the scoring network")
+    hidden: int = option(100, "hidden units of the scoring network", most=100_000)
     activation: Activation = option("tanh", "activation of the scoring network")
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from vmask.masks.contract import Embedded, Masked, WordMask, at_words, spread
 class RandomMaskOptions:
     """Options of `random_mask`."""
 
-    hidden: int = option(100, "hidden units of the frozen network")
+    hidden: int = option(100, "hidden units of the frozen network", most=100_000)
     spread: float = option(2.0, "standard deviation of the log odds over the words of the training texts")
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ from vmask.masks.contract import Embedded, Masked, WordMask, at_words, mean_over
 class VMaskOptions:
     """Options of `vmask`."""
 
-    hidden: int = option(100, "hidden units of the inference network")
+    hidden: int = option(100, "hidden units of the inference network", most=100_000)
     activation: Activation = option("tanh", "activation of the inference network")
     pi: float = option(0.5, "prior chance that a word is kept; below 0.5 fewer words are used")
     tau: float = option(1.0, "temperature of the Gumbel-softmax draws")

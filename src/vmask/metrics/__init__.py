@@ -9,4 +9,4 @@ from vmask.registry import Registry
 if TYPE_CHECKING:
     from vmask.metrics.contract import Metric
 
-METRICS: Registry[Metric] = Registry("metric", "vmask.metrics")
+METRICS: Registry[Metric] = Registry("metric", "vmask.metrics", "Metric")

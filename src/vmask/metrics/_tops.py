@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class TopOptions:
     """How many words are hidden."""
 
-    k: int = option(5, "most words that are hidden")
+    k: int = option(5, "most words that are hidden", most=10_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "k", minimum=1)

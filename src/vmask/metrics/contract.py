@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vmask.config import NoOptions
 from vmask.data.rationales import Spans
 from vmask.data.words import chunks
+from vmask.errors import PluginError
 from vmask.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -63,13 +64,18 @@ class Facts:
             )
         }
         if missing := [field for field in _FIELDS if field not in found]:
-            raise ValueError(f"The docstring of the metric {name} lacks a line '{missing[0]}: …'.")
-        low, high = (float(part) for part in found["Range"].split(" to "))
+            raise PluginError(f"The docstring of the metric {name} lacks a line '{missing[0]}: …'. Add it.")
+        try:
+            low, high = (float(part) for part in found["Range"].split(" to "))
+        except ValueError:
+            raise PluginError(f"The range of the metric {name} is '{found['Range']}'. Write '0 to 1'.") from None
         better = found["Direction"].partition(" ")[0]
         if found["Family"] not in FAMILIES:
-            raise ValueError(f"The family of the metric {name} is none of {', '.join(FAMILIES)}.")
+            raise PluginError(f"The family of the metric {name} is none of {', '.join(FAMILIES)}. Choose one.")
         if better not in ("higher", "lower", "neither"):
-            raise ValueError(f"The direction of the metric {name} is neither 'higher', 'lower' nor 'neither'.")
+            raise PluginError(
+                f"The direction of the metric {name} is neither 'higher', 'lower' nor 'neither'. Say one."
+            )
         return cls(
             summary=text.partition("\n")[0],
             family=found["Family"],
@@ -80,6 +86,15 @@ class Facts:
             citation=found["Citation"],
             limits=found["Limits"],
         )
+
+
+def check_plugin(name: str) -> None:
+    """See that another package's metric says what it measures.
+
+    Raises:
+        PluginError: for what its docstring lacks.
+    """
+    Facts.read(name)
 
 
 @dataclass(frozen=True)

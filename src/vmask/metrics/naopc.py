@@ -52,7 +52,7 @@ TRY_SECONDS, TRY_ROWS = 0.5, 256
 class NaopcOptions:
     """Options of `naopc`."""
 
-    beam: int = option(5, "sets of words that the search for the limits goes on with")
+    beam: int = option(5, "sets of words that the search for the limits goes on with", most=10_000)
     exact_up_to: int = option(8, "texts of up to so many words have exact limits, of 2^words questions")
 
     def __post_init__(self) -> None:

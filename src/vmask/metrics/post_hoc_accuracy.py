@@ -47,7 +47,7 @@ Ranking = Callable[[Sequence[Doc]], Sequence[NDArray[Any]]]
 class PostHocOptions:
     """Options of `post_hoc_accuracy`."""
 
-    k: int = option(10, "most words that are kept")
+    k: int = option(10, "most words that are kept", most=10_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "k", minimum=1)

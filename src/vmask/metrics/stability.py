@@ -43,7 +43,7 @@ exactly."""
 class StabilityOptions:
     """Options of `stability`."""
 
-    repeats: int = option(3, "seeds that a random method explains with")
+    repeats: int = option(3, "seeds that a random method explains with", most=1_000)
     k: int = option(5, "top words whose overlap is measured")
 
     def __post_init__(self) -> None:

@@ -14,10 +14,9 @@ from vmask.model_report.page_more import calibration_section, facts_section, use
 from vmask.model_report.page_texts import shades, texts_section
 from vmask.model_report.page_training import training_section
 from vmask.model_report.page_words import cloud_words, words_section
+from vmask.persistence import GENERATOR
 from vmask.report.page import document_head
 
-GENERATOR = "vmask model report"
-"""What our own pages say of themselves; only such are ever replaced."""
 PARTS = {
     "accuracy": "How good",
     "training": "Training",

@@ -7,12 +7,8 @@ from pathlib import Path
 from vmask.errors import OutputExists
 from vmask.files import write_text
 from vmask.model_report.content import Content
-from vmask.model_report.render import GENERATOR, render
-
-REPORT = "report.html"
-"""Name of the report in a model folder."""
-HEAD = 2000
-"""Bytes at the beginning of a page among which it says what it is."""
+from vmask.model_report.render import render
+from vmask.persistence import CONFIG, REPORT, is_report, note_report
 
 
 def check_replaceable(path: Path) -> None:
@@ -23,7 +19,7 @@ def check_replaceable(path: Path) -> None:
     """
     if path.is_dir():
         raise OutputExists(f"{path} is a folder. Name a file.")
-    if path.exists() and not _is_ours(path):
+    if path.exists() and not is_report(path):
         raise OutputExists(f"{path} exists and is no report of a model. Choose another file, or move it away.")
 
 
@@ -36,16 +32,6 @@ def write_report(content: Content, path: Path) -> Path:
     check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, render(content))
+    if path.name == REPORT and (path.parent / CONFIG).is_file():
+        note_report(path.parent)
     return path
-
-
-def forget(folder: Path) -> None:
-    """Take the report of a model away that is about to be replaced, so that none is left of another model."""
-    path = folder / REPORT
-    if path.is_file() and _is_ours(path):
-        path.unlink()
-
-
-def _is_ours(path: Path) -> bool:
-    with path.open("rb") as stream:
-        return GENERATOR.encode() in stream.read(HEAD)

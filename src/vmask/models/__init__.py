@@ -9,4 +9,4 @@ from vmask.registry import Registry
 if TYPE_CHECKING:
     from vmask.models.contract import Encoder
 
-MODELS: Registry[Encoder] = Registry("model", "vmask.models")
+MODELS: Registry[Encoder] = Registry("model", "vmask.models", "Encoder")

@@ -30,8 +30,8 @@ MOST_BITS = 8
 class CNNOptions:
     """Options of `cnn`."""
 
-    filters: int = option(100, "filters of each width")
-    widths: tuple[int, ...] = option((3, 4, 5), "filter widths, in words")
+    filters: int = option(100, "filters of each width", most=100_000)
+    widths: tuple[int, ...] = option((3, 4, 5), "filter widths, in words", most=1_000)
     dropout: float = option(0.2, "dropout before the last layer")
     padding: Literal["wide", "narrow"] = option(
         "wide",

@@ -22,7 +22,7 @@ from vmask.models.contract import Reader, WordEncoder, max_over_time
 class LSTMOptions:
     """Options of `lstm`."""
 
-    hidden: int = option(100, "hidden units")
+    hidden: int = option(100, "hidden units", most=10_000)
     dropout: float = option(0.2, "dropout before the last layer")
     embedding_dropout: float = option(0.0, "dropout of the word vectors in front of the mask")
     squash: bool = option(False, "tanh before and after the maximum over time, as released")

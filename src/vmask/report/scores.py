@@ -126,7 +126,7 @@ def comparison_text(comparison: Comparison, width: int = WIDTH) -> str:
 def _plain(table: Table, width: int) -> str:
     from rich.console import Console
 
-    console = Console(width=width, no_color=True, highlight=False)
+    console = Console(width=width, color_system=None, highlight=False)
     with console.capture() as caught:
         console.print(table)
     return "\n".join(line.rstrip() for line in caught.get().splitlines())

@@ -12,6 +12,7 @@ from vmask.reproduction.claim import (
     Values,
     cell_title,
     cells_of,
+    compared,
     listed,
     mean_of,
     of_all,
@@ -19,6 +20,7 @@ from vmask.reproduction.claim import (
     sides,
     together,
 )
+from vmask.reproduction.early import early, settled
 from vmask.reproduction.results import DATASETS, TITLES, Key, Results
 
 TWO_WORDS = 0.75
@@ -29,7 +31,7 @@ TASK_WORD, FREQUENT_WORD, NEAR = 0.8, 0.5, 0.1
 
 def claims_about_words(results: Results) -> list[Claim]:
     """Every claim about words, in the paper's order."""
-    return [
+    of_words = (
         _post_hoc_above_iba(results),
         _two_words(results),
         _fewer_words_for_encoders(results),
@@ -37,8 +39,9 @@ def claims_about_words(results: Results) -> list[Claim]:
         _task_words_above(results),
         _frequent_words_near(results),
         _informed(results),
-        _agreement(results),
-    ]
+    )
+    claims = [settled(claim, early(results, cells_of(), "words")) for claim in of_words]
+    return [*claims, settled(_agreement(results), early(results, cells_of(), "local"))]
 
 
 def _post_hoc(results: Results, mask: str, by: str, k: int) -> Callable[[Cell], Values]:
@@ -50,15 +53,10 @@ def _post_hoc_above_iba(results: Results) -> Claim:
         k: sides(cells_of(), _post_hoc(results, "iba", "mask", k), _post_hoc(results, "vmask", "mask", k))
         for k in (1, 2, 5, 10)
     }
-    lines = [f"VMASK minus IBA, k = {k}: {one.words()}" for k, one in found.items()]
     control = sides(cells_of(), _post_hoc(results, "random_mask", "mask", 2), _post_hoc(results, "vmask", "mask", 2))
-    lines.append(f"Control, VMASK minus a random mask, k = 2: {control.words()}")
-    return Claim(
-        "post_hoc",
-        "Post-hoc accuracy of VMASK is higher than IBA's.",
-        together([one.verdict() for one in found.values()]),
-        tuple(lines),
-    )
+    parts = {f"VMASK minus IBA, k = {k}": one for k, one in found.items()}
+    lines = (f"Control, VMASK minus a random mask, k = 2: {control.words()}",)
+    return compared("post_hoc", "Post-hoc accuracy of VMASK is higher than IBA's.", parts, lines)
 
 
 def _two_words(results: Results) -> Claim:

@@ -10,7 +10,7 @@ from typing import Any
 from vmask.experiments.published import Published
 from vmask.experiments.store import TRAIN
 from vmask.reproduction.bands import judge_count, printed_step
-from vmask.reproduction.results import DATASETS, MODELS, OURS, Results, in_order, titled
+from vmask.reproduction.results import CONTROLS, DATASETS, METHODS, MODELS, OURS, Results, in_order, titled
 
 SPLITS = ("train", "dev", "test")
 PAPER_VECTORS = r"googlenews-vectors-negative300\.\w+(\.gz)?"
@@ -72,6 +72,12 @@ class Context:
         stands = {self.results.model(name): name for name in MODELS}
         run = [stands.get(model, model) for _, model in self.results.ran]
         return list(dict.fromkeys([*(one for one in MODELS if self.results.of_paper or one in run), *run]))
+
+    @property
+    def methods(self) -> list[str]:
+        """The paper's methods, our controls, and others that were trained, such as another package's."""
+        trained = {mask for _, _, mask, stage in self.results.records if stage == TRAIN}
+        return list(dict.fromkeys([*METHODS, *CONTROLS, *sorted(trained)]))
 
     def cells(self, masks: Sequence[str]) -> list[Cell]:
         """Every method of every model on every dataset."""

@@ -94,7 +94,7 @@ class Document:
             lines = [COUNTED, ("---", *["---:"] * (len(COUNTED) - 1)), *map(_counted, counts)]
             parts += ["\n".join(f"| {' | '.join(line)} |" for line in lines), check.LEGEND]
         if self.claims:
-            rows = [f"| {c.sentence} | **{c.verdict}** | {_cell('<br>'.join(_lines(c)))} |" for c in self.claims]
+            rows = [f"| {c.sentence} | **{c.verdict}** | {_cell('<br>'.join(c.lines()))} |" for c in self.claims]
             parts += ["## The paper's claims", RULE]
             parts += ["| the paper | here | evidence |\n|---|---|---|\n" + "\n".join(rows)]
         tables = [*self.tables, *([self.vectors] if self.vectors else [])]
@@ -152,12 +152,8 @@ def _title(table: Table) -> str:
     return table.title if table.number is None else f"{table.title} (table {table.number} of the paper)"
 
 
-def _lines(claim: Claim) -> tuple[str, ...]:
-    return claim.evidence or ("not run",)
-
-
 def _paragraphs(claim: Claim) -> str:
-    return "".join(f"<p>{escape(line)}</p>" for line in _lines(claim))
+    return "".join(f"<p>{escape(line)}</p>" for line in claim.lines())
 
 
 def _cell(text: str) -> str:

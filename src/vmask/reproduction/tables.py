@@ -10,16 +10,16 @@ from vmask.experiments.published import Published
 from vmask.reproduction.bands import share_band
 from vmask.reproduction.context import Cell, Context
 from vmask.reproduction.entries import BASE, BOLD, NO_NUMBER, entry, exact, scaled, supported, unjudged
-from vmask.reproduction.results import CONTROLS, METHODS, Results, over_seeds, titled
+from vmask.reproduction.results import Results, over_seeds, titled
 from vmask.reproduction.signature import signature
 from vmask.reproduction.table import Entry, Row, Table
 from vmask.reproduction.tables_data import datasets_table, preprocessing_table
 from vmask.reproduction.tables_local import aopc_table, naopc_table, post_hoc_table
+from vmask.reproduction.tables_other import other_tables
 from vmask.reproduction.tables_search import search_table
 from vmask.reproduction.tables_words import correlation_table, importance_table, sp_lime_table, top_words_table
 from vmask.statistics import Estimate, mean_interval
 
-MASKS = (*METHODS, *CONTROLS)
 CONTROLS_NOTE = "Word dropout and random mask are controls of ours; the paper does not have them."
 COUNTED = ("base", "vmask")
 """Methods whose parameters are counted."""
@@ -49,6 +49,7 @@ def all_tables(results: Results, published: Published | None) -> list[Table]:
         seconds_table(context),
         previous_table(context),
         correlation_table(context),
+        *other_tables(context),
     ]
 
 
@@ -89,7 +90,7 @@ def _accuracies(
 ) -> Table:
     """A table of accuracies, whose bands are of the paper's texts of a split."""
     groups = {
-        (d, model): {mask: by_seed((d, model, mask)) for mask in MASKS}
+        (d, model): {mask: by_seed((d, model, mask)) for mask in context.methods}
         for d in context.datasets
         for model in context.models
     }
@@ -104,7 +105,7 @@ def _accuracies(
         return entry(scaled(estimate(cell)), published, band, context.differs(*cell), strong)
 
     notes = (BOLD, f"Bands are 95% and of the paper's number of {split} texts.", CONTROLS_NOTE)
-    return _by_method(context, name, title, number, make, 1, "percent", MASKS, notes)
+    return _by_method(context, name, title, number, make, 1, "percent", context.methods, notes)
 
 
 def _dev_accuracy(context: Context, cell: Cell) -> Estimate | None:
@@ -127,7 +128,7 @@ def seconds_table(context: Context) -> Table:
 
     note = "The published seconds are of an NVIDIA GTX 1080, ours of the machine named above: there is no verdict."
     return _by_method(
-        context, "seconds", "Time of a training epoch", 9, make, 2, "seconds", MASKS, (note, CONTROLS_NOTE)
+        context, "seconds", "Time of a training epoch", 9, make, 2, "seconds", context.methods, (note, CONTROLS_NOTE)
     )
 
 

@@ -142,7 +142,7 @@ def _masks(context: Context) -> tuple[str, ...]:
     measured = {
         mask for dataset, _, mask, stage in context.results.records if stage == LOCAL and dataset in context.datasets
     }
-    return (*COMPARED, *sorted(mask for mask in measured if mask not in COMPARED and mask in TITLES))
+    return (*COMPARED, *sorted(mask for mask in measured if mask not in COMPARED))
 
 
 def _bold(context: Context, metric: str, masks: tuple[str, ...]) -> set[tuple[tuple[str, str, str], str]]:

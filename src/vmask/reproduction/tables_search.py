@@ -7,7 +7,7 @@ from typing import Any
 
 from vmask.reproduction.context import Context
 from vmask.reproduction.entries import NO_NUMBER, exact
-from vmask.reproduction.results import CONTROLS, METHODS, titled
+from vmask.reproduction.results import titled
 from vmask.reproduction.signature import NONE, data, made
 from vmask.reproduction.table import Entry, Row, Table
 
@@ -27,7 +27,7 @@ def search_table(context: Context) -> Table:
         (dataset, model, mask, search)
         for dataset in context.datasets
         for model in context.models
-        for mask in (*METHODS, *CONTROLS)
+        for mask in context.methods
         if (search := context.results.searches.get((dataset, context.results.model(model), mask))) is not None
     ]
     most = max((len(search["trials"]) for *_, search in found), default=1)

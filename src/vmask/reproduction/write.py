@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from vmask.experiments.published import Published, load_published
 from vmask.files import write_text
+from vmask.folders import replacing_folder
 from vmask.reproduction import formats
 from vmask.reproduction.claims import all_claims
 from vmask.reproduction.context import Context
@@ -20,6 +24,8 @@ from vmask.reproduction.tables import all_tables
 from vmask.reproduction.variants import variants_table
 
 PUBLISHED = Path("experiments") / "published.yaml"
+TABLES, FIGURES, PAGES = "tables", "figures", ("report.md", "report.html")
+"""What a report is made of: two folders and two pages."""
 VECTORS = "vectors"
 """Folder in the results where word vectors were compared."""
 
@@ -63,12 +69,34 @@ def draw(document: Document, folder: Path, kinds: Sequence[str] = ("png", "svg")
 
 def write_report(document: Document, out: Path) -> None:
     """Write `report.md`, `report.html`, `tables/*.csv`, `tables/*.tex`; the figures are in `figures/` already."""
-    tables = out / "tables"
+    tables = out / TABLES
     tables.mkdir(parents=True, exist_ok=True)
     for table in [*document.tables, *([document.vectors] if document.vectors else [])]:
         stream = io.StringIO()
         csv.writer(stream, lineterminator="\n").writerows(formats.csv_rows(table))
         write_text(tables / f"{table.name}.csv", stream.getvalue())
         write_text(tables / f"{table.name}.tex", formats.latex(table))
-    write_text(out / "report.md", document.markdown("figures"))
-    write_text(out / "report.html", document.html(out / "figures"))
+    write_text(out / PAGES[0], document.markdown(FIGURES))
+    write_text(out / PAGES[1], document.html(out / FIGURES))
+
+
+@contextmanager
+def filling(out: Path) -> Iterator[Path]:
+    """The folder to write a report to: a new one that takes the place of the old one as a whole.
+
+    Tables and figures that are not made anew stay. A folder that holds other things than a report, or that somebody is
+    in, is written to file by file.
+    """
+    here = Path.cwd()
+    ours = not out.exists() or {path.name for path in out.iterdir()} <= {TABLES, FIGURES, *PAGES}
+    if not ours or Path(os.path.realpath(out)) in (here, *here.parents):
+        out.mkdir(parents=True, exist_ok=True)
+        yield out
+        return
+    with replacing_folder(out, last=PAGES[-1]) as folder:
+        yield folder
+        for name in (TABLES, FIGURES):
+            for old in (out / name).glob("*"):
+                if not (folder / name / old.name).exists():
+                    (folder / name).mkdir(exist_ok=True)
+                    (shutil.copytree if old.is_dir() else shutil.copy2)(old, folder / name / old.name)

@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from vmask.errors import ModelFolderError
 from vmask.files import replacing, to_json, write_text
+from vmask.outside import read_json
 
 STATE = "state.json"
+_ROW = {"loss", "dev_accuracy", "dev_macro_f1", "mask_mean", "mask_std"}
+"""What a row of the history has."""
 
 
 @dataclass(frozen=True)
@@ -93,19 +95,49 @@ class Checkpoints:
             ModelFolderError: where the checkpoint is of another run or cannot be read.
         """
         try:
-            state = json.loads((self.folder / STATE).read_text(encoding="utf-8"))
+            state = read_json(self.folder / STATE)
             if different := sorted(k for k in {*state["run"], *self.run} if state["run"].get(k) != self.run.get(k)):
                 raise ModelFolderError(
                     f"The checkpoint in {self.folder} is of another run: {', '.join(different)} differ. "
                     "Resume with the options it was started with, or choose another --out."
                 )
-            tensors = load_file(self.folder / state["files"]["last"])
-            best = load_file(self.folder / state["files"]["best"])
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise ModelFolderError(f"The checkpoint in {self.folder} cannot be read ({error}). Delete it.") from None
-        restore(module, {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")})
-        _restore_moments(optimizer, tensors)
+            tensors, best = (self._read(state["files"][name]) for name in ("last", "best"))
+            if type(state["epoch"]) is not int or len(state["history"]) != state["epoch"] or not state["epoch"]:
+                raise ValueError("its history is not one of its epochs")
+            if not all(isinstance(row, dict) and row.keys() >= _ROW for row in state["history"]):
+                raise ValueError("its history is none")
+            _check_like(learnt_state(module), best)
+            learnt = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
+            _check_like(learnt_state(module), learnt)
+            restore(module, learnt)
+            _restore_moments(optimizer, tensors)
+        except ModelFolderError:
+            raise
+        except Exception as error:  # whatever the libraries raise over a damaged file
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise ModelFolderError(
+                f"The checkpoint in {self.folder} cannot be read: {reason:.200}. Delete that folder to start anew."
+            ) from None
         return Resumed(state["epoch"], state["history"], best)
+
+    def _read(self, name: Any) -> dict[str, Tensor]:
+        path = self.folder / str(name)
+        if path.parent != self.folder or not path.is_file():
+            raise ValueError(f"it has no file '{name!s:.60}'")
+        return load_file(path)
+
+
+def _check_like(state: dict[str, Tensor], found: dict[str, Tensor]) -> None:
+    """Refuse tensors of other names or shapes than a module learns.
+
+    Raises:
+        ValueError: naming one.
+    """
+    for name in state.keys() | found.keys():
+        if name not in state or name not in found or state[name].shape != found[name].shape:
+            raise ValueError(f"{name:.60} is not as the model has it")
+        if found[name].is_floating_point() and not found[name].isfinite().all():
+            raise ValueError(f"{name:.60} has values that are no numbers")
 
 
 def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -127,4 +159,8 @@ def _restore_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor
         if name.startswith("adam."):
             _, number, field = name.split(".")
             state.setdefault(int(number), {})[field] = tensor
+    learnt = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for place, fields in state.items():
+        if any(value.ndim and value.shape != learnt[place].shape for value in fields.values()):
+            raise ValueError(f"the moments of parameter {place} are of another shape")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import warnings
 from typing import TYPE_CHECKING
 
 import torch
 
-from vmask.errors import ConfigError
+from vmask.errors import ConfigError, VmaskWarning
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
+log = logging.getLogger(__name__)
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -34,12 +38,17 @@ def find_device(name: str) -> torch.device:
 
 
 def make_accelerator(name: str, precision: str = "no") -> Accelerator:
-    """Accelerate's handle on device and processes; `accelerate launch` decides how many there are.
+    """Accelerate's handle on device and processes; `torchrun` or `accelerate launch` decides how many there are.
+
+    Says how many they are where there are several, and warns where there are fewer than were asked for.
 
     Args:
         name: of the device.
         precision: `no`, `bf16`, `fp16`, or `auto`: what a GPU is fast at; on a CPU none, so that a training gives the
             same on every CPU of a kind.
+
+    Raises:
+        ConfigError: for a device or a precision that is not there, and for processes that cannot meet.
     """
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState, PartialState
@@ -55,4 +64,31 @@ def make_accelerator(name: str, precision: str = "no") -> Accelerator:
         state = AcceleratorState._shared_state
         if PartialState().device.type != device.type or state.get("_mixed_precision", precision) != precision:
             AcceleratorState._reset_state(reset_partial_state=True)  # it is global; an earlier fit chose otherwise
-    return Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
+    try:
+        accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
+    except ValueError as error:  # WORLD_SIZE without the rest of what processes need to meet
+        raise ConfigError(
+            f"The processes cannot meet: {error}. Start them by `torchrun`, or unset WORLD_SIZE."
+        ) from None
+    if accelerator.num_processes > 1:
+        log.info("%s processes train together, each on its share of every batch.", accelerator.num_processes)
+    elif _several_asked():
+        warnings.warn(
+            "Several processes were asked for, but this one trains alone: `accelerate launch` starts several on GPUs "
+            "only. On CPUs use `torchrun --nproc-per-node 2 -m vmask train …`.",
+            VmaskWarning,
+            stacklevel=2,
+        )
+    return accelerator
+
+
+def _several_asked() -> bool:
+    """Whether the environment speaks of other processes.
+
+    `accelerate launch --num_processes 2` without GPUs starts one process. It does not say how many it was asked for,
+    but gives an address for them to meet at, which it does not give to one that is meant to be alone.
+    """
+    environment = os.environ
+    if "WORLD_SIZE" in environment:
+        return environment["WORLD_SIZE"] != "1"
+    return "ACCELERATE_MIXED_PRECISION" in environment and "MASTER_ADDR" in environment

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from vmask.terminal import make_console
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -24,12 +26,11 @@ def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) ->
 @contextmanager
 def advancing(total: int | None, title: str, done: int = 0) -> Iterator[Callable[[int], None]]:
     """A progress bar on standard error, and the function that moves it on by a number; `total` may be unknown."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(), TimeRemainingColumn())
     # What is printed meanwhile stays on standard output.
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+    with Progress(*columns, console=make_console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(title, total=total, completed=done)
         yield lambda count: bar.advance(task, count)
 
@@ -62,10 +63,10 @@ class TrainingBar(Silence):
     """A progress bar with the time left, and a line for every epoch, on standard error."""
 
     def __init__(self, title: str, console: Any = None) -> None:
-        from rich.console import Console
+        from rich.markup import escape
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        self.console = console or Console(stderr=True)
+        self.console = console or make_console(stderr=True)
         self.bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(bar_width=28),
@@ -75,8 +76,8 @@ class TrainingBar(Silence):
             console=self.console,
             transient=True,
         )
-        self.title = title
-        self.task = self.bar.add_task(title, total=None, loss=0.0)
+        self.title = escape(title)  # an encoder's folder may have brackets in its name
+        self.task = self.bar.add_task(self.title, total=None, loss=0.0)
 
     def __enter__(self) -> Self:
         self.bar.start()

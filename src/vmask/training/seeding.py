@@ -13,7 +13,7 @@ import torch
 def derive(seed: int, *keys: str | int) -> int:
     """A 63-bit seed for one purpose: the same keys give the same stream, other keys an unrelated one."""
     words = [seed, *(zlib.crc32(str(key).encode(errors="surrogatepass")) for key in keys)]
-    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0] >> 1)
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0]) >> 1
 
 
 def numpy_stream(seed: int, *keys: str | int) -> np.random.Generator:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
 
@@ -18,11 +18,14 @@ from vmask.web.config import ServeConfig
 from vmask.web.describing import check_options, describe_explainer, describe_hides, explainer_kinds, is_instant
 from vmask.web.examples import Example
 from vmask.web.jobs import JobQueue
+from vmask.web.monitor import Metrics
 from vmask.web.refusals import NotHere, Refusal, TimeUp
 from vmask.web.schemas import ExplainRequest, PredictRequest, Show, Sort
 from vmask.web.served import Served, find_model
-from vmask.web.tables import Table, read_table, text_column, write_table
+from vmask.web.tables import Check, Table, read_table, text_column, write_table
 from vmask.web.waiting import answer_to
+
+T = TypeVar("T")
 
 EXAMPLE_SECONDS = 2.0
 """How long a request waits for the predictions of all examples before it is told how far they are."""
@@ -43,16 +46,25 @@ class ScoredTable(NamedTuple):
 
 
 class Api:
-    """The models, a thread for what is quick and one for explanations.
+    """The models, a thread for what is quick, one for explanations and one for tables.
 
     Args:
         models: at least one.
         settings: limits.
+        metrics: told what the models do, and how many wait.
     """
 
-    def __init__(self, models: Sequence[Served], settings: ServeConfig) -> None:
-        self.models, self.settings = list(models), settings
-        self._batcher, self._jobs = Batcher(), JobQueue(settings.max_queue)
+    def __init__(self, models: Sequence[Served], settings: ServeConfig, metrics: Metrics) -> None:
+        self.models, self.settings, self._metrics = list(models), settings, metrics
+        self._batcher, self._jobs = Batcher(self._called), JobQueue(settings.max_queue)
+        self._tables = JobQueue(settings.max_connections, "tables")  # a request has one at a time: none is refused
+        metrics.watch("predict", self._batcher.__len__)
+        metrics.watch("explain", self._jobs.__len__)
+        metrics.watch("table", self._tables.__len__)
+
+    def _called(self, kind: Kind, units: int, seconds: float) -> None:
+        what, model = kind.key[:2]
+        self._metrics.computed(model, what, units, seconds)
 
     def start(self) -> None:
         """Begin with what takes a while and will be asked for: libraries, kernels, the predictions of examples."""
@@ -63,8 +75,11 @@ class Api:
 
     def close(self, seconds: float = 0.0) -> bool:
         """End all work, and wait so long for it to end. Returns whether it has."""
-        explained = self._jobs.close(seconds)
-        return self._batcher.close(seconds) and explained
+        parts = (self._jobs, self._tables, self._batcher)
+        for part in parts:
+            part.close()  # all at once, then wait
+        ended = [part.close(seconds) for part in parts]
+        return all(ended)
 
     def options(self) -> dict[str, Any]:
         """All that the page needs to offer what there is."""
@@ -128,15 +143,13 @@ class Api:
     async def _explain_later(
         self, request: Request, served: Served, explaining: Explaining, texts: list[str]
     ) -> list[dict[str, Any]]:
-        job = self._jobs.submit(lambda check: explaining.explain(served, texts, check))
-        try:
-            await answer_to(request, job.started)
-            found: list[dict[str, Any]] = await answer_to(
-                request, job.result, self.settings.explain_seconds, self._late
-            )
+        def work(check: Check) -> list[dict[str, Any]]:
+            began = time.perf_counter()
+            found = explaining.explain(served, texts, check)
+            self._metrics.computed(served.name, "explain", len(texts), time.perf_counter() - began)
             return found
-        finally:
-            self._jobs.stop(job, TimeUp(self._late))  # whatever ended the wait: nobody wants the rest
+
+        return await _done(request, self._jobs, work, self.settings.explain_seconds, self._late)
 
     @property
     def _late(self) -> str:
@@ -197,16 +210,19 @@ class Api:
     ) -> ScoredTable:
         """A table with predictions, as CSV."""
         served = find_model(self.models, model)
-        table, texts, name = await asyncio.to_thread(self._read_table, served, body, column, filename)
+        table, texts, name = await _done(
+            request, self._tables, lambda check: self._read_table(served, body, column, filename, check)
+        )
         question = self._batcher.ask(predicting(served), texts, [served.size(text) for text in texts])
         found = await answer_to(request, question.future)
-        scored = await asyncio.to_thread(write_table, table, served.labels, found)
+        most = self.settings.max_answer_bytes
+        scored = await _done(request, self._tables, lambda check: write_table(table, served.labels, found, most, check))
         return ScoredTable(scored, name, sum(not text.strip() for text in texts))
 
     def _read_table(
-        self, served: Served, body: bytes, column: str | None, filename: str
+        self, served: Served, body: bytes, column: str | None, filename: str, check: Check
     ) -> tuple[Table, list[str], str]:
-        table = read_table(body, filename, self.settings.max_table_rows)
+        table = read_table(body, filename, self.settings, check)
         name = text_column(table, column, served.classifier.about_.get("text"))
         place = table.columns.index(name)
         texts = [row[place] for row in table.rows]
@@ -225,6 +241,19 @@ class Api:
                 raise Refusal(
                     f"{what.capitalize()} {number} has {len(text):,} characters; the limit is {most:,}. Shorten it."
                 )
+
+
+async def _done(
+    request: Request, queue: JobQueue, work: Callable[[Check], T], seconds: float | None = None, late: str = ""
+) -> T:
+    """What comes of some work in a queue; the work ends as soon as nobody waits for it."""
+    job = queue.submit(work)
+    try:
+        await answer_to(request, job.started)
+        found: T = await answer_to(request, job.result, seconds, late)
+        return found
+    finally:
+        queue.stop(job, TimeUp(late))  # whatever ended the wait: nobody wants the rest
 
 
 def _hide(served: Served, asked: str | None) -> str:

@@ -21,7 +21,8 @@ from vmask.web.api import Api
 from vmask.web.config import ServeConfig
 from vmask.web.describing import LARGEST
 from vmask.web.docs_page import docs_page
-from vmask.web.refusals import Json, Refusal, refused
+from vmask.web.monitor import Metrics, Monitor
+from vmask.web.refusals import Json, Refusal, problem, refused
 from vmask.web.security import Guard
 from vmask.web.served import Served, load_models
 
@@ -32,9 +33,14 @@ PAGES = {
     "/app.css": ("app.css", "text/css; charset=utf-8"),
 }
 """All files that are served."""
-DESCRIPTION = "Predictions of text classifiers, and the words that decide them."
+DESCRIPTION = (
+    "Predictions of text classifiers, and the words that decide them. Where the server was started with a token, every "
+    "request but for the page, this document and /healthz sends it: Authorization: Bearer TOKEN."
+)
 MOST_SHOWN = 1000
 """Words or examples in an answer."""
+LONGEST_HEADER = 500
+"""Characters of a name that an answer has in a header."""
 
 
 def create_app(
@@ -66,8 +72,9 @@ def create_app(
 
 
 def build_app(models: Sequence[Served], settings: ServeConfig) -> FastAPI:
-    """The app that serves some models; its `state.api` does the work."""
-    api = Api(models, settings)
+    """The app that serves some models; its `state.api` does the work, its `state.metrics` counts."""
+    metrics = Metrics(models)
+    api = Api(models, settings, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -85,18 +92,15 @@ def build_app(models: Sequence[Served], settings: ServeConfig) -> FastAPI:
         lifespan=lifespan,
         default_response_class=Json,
     )
-    app.state.api = api
-    app.add_middleware(
-        Guard,
-        host=settings.host,
-        allowed=settings.allowed_hosts(),
-        max_body_bytes=settings.max_body_bytes,
-        max_connections=settings.max_connections,
-    )
+    app.state.api, app.state.metrics = api, metrics
     _add_errors(app)
     _add_pages(app)
     _add_models(app, api)
     _add_texts(app, api)
+    _add_metrics(app, metrics)
+    paths = {getattr(route, "path", "") for route in app.routes}
+    app.add_middleware(Guard, settings=settings, failed=metrics.faults.inc)
+    app.add_middleware(Monitor, metrics=metrics, paths=paths, write=settings.access_log)  # around the guard
     return app
 
 
@@ -104,6 +108,7 @@ def _refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
     """The answers of a route to requests that it refuses, for the OpenAPI document."""
     said = {
         400: "The request cannot be read",
+        401: "The token is missing or another; only where the server asks for one",
         404: "There is no such thing",
         408: "It took longer than the limit",
         413: "It is larger than the limit",
@@ -111,7 +116,7 @@ def _refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
         422: "It cannot be answered",
         429: "The server is busy; `Retry-After` says when to ask again",
     }
-    return {code: {"model": schemas.Problem, "description": said[code]} for code in codes}
+    return {code: {"model": schemas.Problem, "description": said[code]} for code in (401, *codes)}
 
 
 def _add_pages(app: FastAPI) -> None:
@@ -139,7 +144,7 @@ def _add_models(app: FastAPI, api: Api) -> None:
         """Whether the server is there."""
         return Json({"status": "ok", "version": __version__, "models": len(api.models)})
 
-    @app.get("/api/options", response_model=schemas.Options)
+    @app.get("/api/options", response_model=schemas.Options, responses=_refusals())
     async def options() -> Response:
         """The models, explainers and their options, and the limits of requests."""
         return Json(api.options())
@@ -220,10 +225,21 @@ def _add_texts(app: FastAPI, api: Api) -> None:
         found = await api.table(request, await request.body(), model, column, filename)
         headers = {
             "Content-Disposition": f'attachment; filename="{safe_stem(filename)}-predicted.csv"',
-            "X-Text-Column": quote(found.column, errors="replace"),
+            "X-Text-Column": quote(found.column[:LONGEST_HEADER], errors="replace"),
             "X-Empty-Texts": str(found.empty),
         }
         return Response(found.csv, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
+    text: dict[int | str, dict[str, Any]] = {
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The numbers"}
+    }
+
+    @app.get("/metrics", response_class=Response, responses={**text, **_refusals()})
+    async def numbers() -> Response:
+        """Numbers for Prometheus: requests, latencies, faults, queues, the models, the process."""
+        return Response(metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def safe_stem(filename: str) -> str:
@@ -239,11 +255,11 @@ def safe_stem(filename: str) -> str:
 def _add_errors(app: FastAPI) -> None:
     async def refusal(request: Request, error: Exception) -> Response:
         assert isinstance(error, VmaskError)
-        return refused(error) if isinstance(error, Refusal) else Json({"detail": str(error)}, 422)
+        return refused(error)
 
     async def invalid(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return Json({"detail": sentence(error.errors()[0])}, 422)
+        return problem(sentence(error.errors()[0]), 422)
 
     async def http(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -253,7 +269,7 @@ def _add_errors(app: FastAPI) -> None:
             405: f"{request.method} does not work here. /docs lists what does.",
         }
         detail = said.get(error.status_code, str(error.detail))
-        return Json({"detail": detail}, error.status_code, dict(error.headers or {}))
+        return problem(detail, error.status_code, error.headers)
 
     app.add_exception_handler(VmaskError, refusal)
     app.add_exception_handler(RequestValidationError, invalid)

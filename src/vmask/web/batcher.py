@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,14 +22,17 @@ class Kind:
     """Questions that one call of the model can answer together.
 
     Attributes:
-        key: equal for such questions.
+        key: what is asked, of which model, and how; equal for such questions.
         run: the call.
         budget: how much a call should compute, in the sizes of units, so that nobody waits long for the next.
     """
 
-    key: Hashable
+    key: tuple[str, ...]
     run: Run = field(compare=False)
     budget: int = field(compare=False)
+
+
+Done = Callable[[Kind, int, float], None]
 
 
 @dataclass(eq=False)
@@ -68,13 +72,21 @@ class Batcher:
 
     A request that is larger than a call goes behind all others after each, so that one of a few texts does not wait
     until one of thousands is done. A request whose future is cancelled is dropped.
+
+    Args:
+        done: told of every call: what was asked, of how many units, how many seconds it took.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, done: Done = lambda kind, units, seconds: None) -> None:
+        self._done = done
         self._waiting: deque[Asked] = deque()
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
+
+    def __len__(self) -> int:
+        """How many requests wait."""
+        return len(self._waiting)
 
     def ask(self, kind: Kind, units: Sequence[Any], sizes: Sequence[int]) -> Asked:
         """Put a question into the queue.
@@ -121,7 +133,7 @@ class Batcher:
                     return
                 chosen = self._next_round()
             if chosen:
-                _answer(chosen)
+                _answer(chosen, self._done)
                 with self._ready:
                     for asked, _ in chosen:
                         self._settle(asked)
@@ -156,18 +168,19 @@ class Batcher:
                 asked.future.set_result(asked.answers)
 
 
-def _answer(chosen: Sequence[tuple[Asked, list[Any]]]) -> None:
+def _answer(chosen: Sequence[tuple[Asked, list[Any]]], done: Done) -> None:
     """Answer the chosen units of several requests in one call; where that fails, each request in its own."""
-    run = chosen[0][0].kind.run
+    kind, began = chosen[0][0].kind, time.perf_counter()
     try:
-        answers = list(run([unit for _, units in chosen for unit in units]))
+        answers = list(kind.run([unit for _, units in chosen for unit in units]))
     except Exception as error:
         if len(chosen) == 1:
             _fail(chosen[0][0], error)
         else:
             for one in chosen:
-                _answer([one])
+                _answer([one], done)
         return
+    done(kind, len(answers), time.perf_counter() - began)
     at = 0
     for asked, units in chosen:
         mine = answers[at : at + len(units)]

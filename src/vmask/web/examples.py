@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from vmask.data.assets import ASSETS, cache_dir
+from vmask.data.card import card_folder
 from vmask.data.datasets import Dataset
-from vmask.errors import VmaskError
+from vmask.errors import PluginError, VmaskError
 from vmask.experiments.training import dataset_of
 from vmask.web.batcher import Asked
 
@@ -94,7 +96,7 @@ class Examples:
         """
         if not most:
             return None, "They are switched off."
-        source = data or about.get("source") or about.get("dataset")
+        source = data or str(about.get("source") or about.get("dataset") or "")
         if data is None and source and not _at_hand(str(source), data_dir):
             name = about.get("dataset") or Path(source).name  # the page shows it: no path of this machine
             return None, f"The data '{name}' is not on this machine. Name it with --data or --data-dir."
@@ -119,6 +121,10 @@ class Examples:
 def _at_hand(source: str, data_dir: str | None) -> bool:
     """Whether a dataset lies on this machine, so that reading it asks no other."""
     root = data_dir or os.environ.get("VMASK_DATA")
-    if Path(source).exists() or (root and (Path(root).expanduser() / source).is_dir()):
-        return True
-    return source in ASSETS and (cache_dir() / source).is_dir()
+    if os.path.exists(source) or (root and os.path.isdir(Path(root).expanduser() / source)):  # noqa: PTH110, PTH112
+        return True  # unlike those of Path, these take any name, also one that is too long
+    if source in ASSETS:
+        return (cache_dir() / source).is_dir()
+    with suppress(PluginError):  # a dataset of another package may lie in the package
+        return card_folder(source) is not None
+    return False

@@ -73,15 +73,20 @@ class JobQueue:
 
     Args:
         max_queue: jobs that may wait while one is worked on.
+        what: what they are called.
     """
 
-    def __init__(self, max_queue: int) -> None:
-        self._max_queue = max_queue
+    def __init__(self, max_queue: int, what: str = "explanations") -> None:
+        self._max_queue, self._what = max_queue, what
         self._waiting: deque[Job] = deque()
         self._running: Job | None = None
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
 
     def submit(self, work: Callable[[Callable[[], None]], Any]) -> Job:
         """Put work into the queue.
@@ -94,10 +99,10 @@ class JobQueue:
             if self._closed:
                 raise ShuttingDown("The server is shutting down.")
             if (self._running is not None or self._waiting) and len(self._waiting) >= self._max_queue:
-                raise TooBusy(f"{self._max_queue} explanations are waiting already, the limit. Try again soon.")
+                raise TooBusy(f"{self._max_queue} {self._what} are waiting already, the limit. Try again soon.")
             self._waiting.append(job)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="vmask-explain", daemon=True)
+                self._thread = threading.Thread(target=self._work, name=f"vmask-{self._what}", daemon=True)
                 self._thread.start()
             self._ready.notify()
         return job

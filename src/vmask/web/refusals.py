@@ -11,6 +11,9 @@ from starlette.responses import JSONResponse
 
 from vmask.errors import VmaskError
 
+LONGEST_DETAIL = 2000
+"""Characters of what is said to be wrong with a request."""
+
 
 class Refusal(VmaskError):
     """A request that is not answered as it was asked.
@@ -93,6 +96,13 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-def refused(error: Refusal) -> Json:
+def refused(error: VmaskError) -> Json:
     """The answer to a request that is refused."""
-    return Json({"detail": str(error)}, error.status, error.headers)
+    status, headers = (error.status, error.headers) if isinstance(error, Refusal) else (Refusal.status, {})
+    return problem(str(error), status, headers)
+
+
+def problem(detail: str, status: int, headers: Mapping[str, str] | None = None) -> Json:
+    """An answer that says what is wrong, at no greater length than anybody reads: names in it are the client's."""
+    detail = detail if len(detail) <= LONGEST_DETAIL else f"{detail[:LONGEST_DETAIL]} …"
+    return Json({"detail": detail}, status, dict(headers or {}))

@@ -6,15 +6,17 @@ It is pure ASGI: with Starlette's base class for such layers, a request would no
 from __future__ import annotations
 
 import asyncio
+import hmac
 import ipaddress
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vmask.web.config import TOKEN_VARIABLE, ServeConfig
 from vmask.web.refusals import ClientGone, Json, Refusal, TimeUp, TooBusy, TooLarge, refused
 
 HEADERS = {
@@ -33,8 +35,8 @@ HEADERS = {
     ),
     "Cache-Control": "no-store",
 }
-BODY_SECONDS = 60.0
-"""How long the body of a request may take to come."""
+PUBLIC = ("/", "/app.js", "/app.css", "/docs", "/openapi.json", "/healthz")
+"""What is answered without a token: the same for every server of a version, but for how many models it has."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 log = logging.getLogger(__name__)
@@ -46,24 +48,30 @@ class Forbidden(Refusal):
     status = 403
 
 
+class Unknown(Refusal):
+    """Asked without the token."""
+
+    status = 401
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, {"WWW-Authenticate": 'Bearer realm="vmask"'})
+
+
 class Guard:
     """Checks a request before the app sees it, and puts the headers on what goes out.
 
     Args:
         app: the app inside.
-        host: the address that the server listens at.
-        allowed: further names by which it may be called.
-        max_body_bytes: of a request; where there are more, nothing more is read.
-        max_connections: requests that are answered at a time.
+        settings: whom to answer, and limits.
+        failed: called for a request that cannot be answered by a fault of ours.
     """
 
-    def __init__(
-        self, app: ASGIApp, host: str, allowed: Sequence[str], max_body_bytes: int, max_connections: int
-    ) -> None:
+    def __init__(self, app: ASGIApp, settings: ServeConfig, failed: Callable[[], None] = lambda: None) -> None:
         self.app = app
-        self._host, self._allowed = host.lower(), tuple(allowed)
-        self._max_body_bytes, self._max_connections = max_body_bytes, max_connections
-        self._open = 0
+        self._host, self._allowed = settings.host.lower(), settings.allowed_hosts()
+        self._token = None if settings.token is None else settings.token.encode()
+        self._settings, self._failed = settings, failed
+        self._answering = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -74,21 +82,30 @@ class Guard:
             await self.app(scope, receive, send)
             return
         outgoing = _Outgoing(send)
-        self._open += 1
         try:
             self._check(scope)
             body = await self._body_in_time(scope, receive)
-            await self.app(scope, _replaying(body, receive), outgoing)
+            await self._answer(scope, _replaying(body, receive), outgoing)
         except Refusal as refusal:
             await self._refuse(refusal, scope, receive, outgoing)
         except Exception:
             log.exception("A request could not be answered.")
+            self._failed()
             if outgoing.started:
                 raise
             fault = Json({"detail": "This is a fault in vmask; the server's output has the traceback."}, 500)
             await fault(scope, receive, outgoing)
+
+    async def _answer(self, scope: Scope, receive: Receive, outgoing: _Outgoing) -> None:
+        """Let the app answer, unless it has enough to do. A request counts once it is here in full."""
+        most = self._settings.max_connections
+        if self._answering >= most:
+            raise TooBusy(f"{most} requests are being answered already, the limit. Try again soon.")
+        self._answering += 1
+        try:
+            await self.app(scope, receive, outgoing)
         finally:
-            self._open -= 1
+            self._answering -= 1
 
     async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, outgoing: _Outgoing) -> None:
         """Say no, and hang up: there may be more to come that nobody will read."""
@@ -97,8 +114,6 @@ class Guard:
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if self._open > self._max_connections:
-            raise TooBusy(f"{self._max_connections} requests are being answered already, the limit. Try again soon.")
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_ours(hosts[0]):
             raise Forbidden(
@@ -108,6 +123,18 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and scope["method"] not in SAFE and not self._same_origin(origin, hosts[0]):
             raise Forbidden("Pages of other addresses may not ask this server. Open the server's own page.")
+        if self._token is not None and scope["path"] not in PUBLIC:
+            self._check_token(headers.getlist("authorization"), self._token)
+
+    def _check_token(self, given: list[str], token: bytes) -> None:
+        kind, _, shown = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        # Compared in a time that does not tell how much of it is right.
+        right = hmac.compare_digest(shown.strip().encode("latin-1", "replace"), token)
+        if kind.lower() != "bearer" or not right:
+            raise Unknown(
+                f"This server asks for a token{' and yours is another' if given else ''}. Send the header "
+                f"'Authorization: Bearer TOKEN' with the token that it was started with ({TOKEN_VARIABLE})."
+            )
 
     def _is_ours(self, host: str) -> bool:
         """Whether the server may be called so: names of others, which a page of theirs could point here, are not."""
@@ -134,14 +161,15 @@ class Guard:
         return same or _name(parts.netloc) in self._allowed
 
     async def _body_in_time(self, scope: Scope, receive: Receive) -> bytes:
+        seconds = self._settings.body_seconds
         try:
-            return await asyncio.wait_for(self._body(scope, receive), BODY_SECONDS)
+            return await asyncio.wait_for(self._body(scope, receive), seconds)
         except asyncio.TimeoutError:
-            raise TimeUp(f"The request did not come within {BODY_SECONDS:g} seconds.") from None
+            raise TimeUp(f"The request did not come within {seconds:g} seconds.") from None
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """The body of a request, no larger than the limit."""
-        limit = self._max_body_bytes
+        limit = self._settings.max_body_bytes
         too_large = TooLarge(f"The request is larger than the limit of {limit:,} bytes. Send less at a time.")
         length = Headers(scope=scope).get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > limit):
@@ -197,6 +225,8 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 def _name(host: str) -> str | None:
     """The name in a Host header, without its port; None where it is none."""
+    if not host.isprintable() or " " in host:  # `urlsplit` leaves out tabs
+        return None
     try:
         parts = urlsplit(f"//{host}")
         parts.port  # noqa: B018 - it raises where the port is no number

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import errno
-import ipaddress
 import os
 import signal
 import socket
@@ -18,10 +18,13 @@ import uvicorn
 from fastapi import FastAPI
 
 from vmask.errors import ConfigError
+from vmask.web.protocol import protocol_for
 
 BACKLOG = 128
-LAST_SECONDS = 1.5
-"""How long the threads have to end before the process does."""
+LAST_SECONDS = 0.5
+"""How long each thread has to end before the process does."""
+END_SECONDS = 4.0
+"""How long the process has to end once it is told to, whatever it is at."""
 SWITCH_SECONDS = 0.0005
 """How long a thread may compute in Python while another waits: a prediction waits often while an explanation runs."""
 
@@ -67,14 +70,6 @@ def address_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 class _Server(uvicorn.Server):
     """Ends all work as soon as it is told to stop, so that nobody waits for an explanation in progress."""
 
@@ -106,7 +101,20 @@ class _Server(uvicorn.Server):
     def _stop(self, number: int, frame: FrameType | None) -> None:
         if self.should_exit:
             self.force_exit = True
+        else:
+            watchdog = threading.Timer(END_SECONDS, _leave)
+            watchdog.daemon = True
+            watchdog.start()
+            atexit.register(_leave)  # taking all modules apart would take seconds on a busy machine
         self.should_exit = True
+
+
+def _leave() -> None:
+    """End the process. A thread may compute something that cannot be interrupted; it holds nothing to be saved."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(0)
 
 
 @contextlib.contextmanager
@@ -132,7 +140,8 @@ def run_app(app: FastAPI, listening: socket.socket, ready: Callable[[], None] = 
     """
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        http=protocol_for(app.state.api.settings, app.state.metrics.refused),
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
@@ -142,7 +151,4 @@ def run_app(app: FastAPI, listening: socket.socket, ready: Callable[[], None] = 
     with _sharing():
         _Server(config, app.state.api.close, ready).run(sockets=[listening])
     if not app.state.api.close(LAST_SECONDS):
-        # A thread computes something that cannot be interrupted. It holds nothing that must be saved.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)
+        _leave()

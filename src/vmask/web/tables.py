@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from vmask.data.readers import guess_columns
+from vmask.data.readers import guess_columns, read_header, read_rows, table_kind
+from vmask.data.streams import Content
 from vmask.errors import DataError
 from vmask.web.asking import Prediction
+from vmask.web.config import ServeConfig
 from vmask.web.refusals import Refusal, TooLarge
 
 KINDS = (".csv", ".tsv", ".jsonl", ".ndjson")
-DELIMITERS = (",", "\t", ";", "|")
 GUESS_FROM = 20
-"""Rows that delimiter and text column are guessed from."""
-_FIELD = r'(?:"[^"]*(?:""[^"]*)*"|[^"\t]*)'
-QUOTED_RECORD = re.compile(rf"{_FIELD}(?:\t{_FIELD})*")
+"""Rows that the text column is guessed from."""
 BOM = "\ufeff"
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """A cell that begins so is run by spreadsheets."""
+
+Check = Callable[[], None]
+"""Called for every row; raises where the work is to end."""
 
 
 @dataclass(frozen=True)
@@ -43,131 +43,49 @@ class Table:
     mark: str = ""
 
 
-def read_table(body: bytes, filename: str, max_rows: int) -> Table:
+def read_table(body: bytes, filename: str, limits: ServeConfig, check: Check = lambda: None) -> Table:
     """The table in a file, by the ending of its name; CSV where it has none.
 
     Raises:
-        Refusal: where it is no such table, naming line and fix.
-        TooLarge: where it has more rows than the limit.
+        DataError: where it is no such table, naming line and fix.
+        TooLarge: where it has more rows, columns or cells than the limits.
     """
-    name = filename.lower()
-    kind = next((ending for ending in KINDS if name.endswith(ending)), ".csv" if "." not in name else "")
-    if not kind:
+    name = re.split(r"[/\\]", filename)[-1] or "table"
+    content = Content.of_bytes(name if "." in name else f"{name}.csv", body)
+    if not content.name.lower().endswith(KINDS):
         raise Refusal(f"The file must be of one of these kinds, by its ending: {' '.join(KINDS)}.")
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = body.count(b"\n", 0, error.start) + 1
-        raise Refusal(f"Line {line} of the file is not UTF-8 text. Save the file as UTF-8.") from None
-    mark = BOM if text.startswith(BOM) else ""
-    text = text.removeprefix(BOM)
-    if "\0" in text:
-        raise Refusal("The file has NUL characters: it is not a text file. Save it as CSV, TSV or JSON lines.")
-    if kind in (".jsonl", ".ndjson"):
-        return _read_json(text, mark, max_rows)
-    return _read_csv(text, mark, _delimiter(text) if kind == ".csv" else "\t", max_rows)
-
-
-def _read_csv(text: str, mark: str, delimiter: str, max_rows: int) -> Table:
-    csv.field_size_limit(2**31 - 1)  # the body has its own limit
-    quoted = delimiter != "\t" or _is_quoted(text)
-    lines = io.StringIO(text, newline="")
-    reader = csv.reader(
-        lines, delimiter=delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True
-    )
+    columns: dict[str, None] = {}
     rows: list[list[str]] = []
-    try:
-        columns = next(reader, [])
-        if not columns:
-            raise Refusal("The file is empty. Its first line must name the columns, for example: text,label")
-        if twice := sorted({name for name in columns if columns.count(name) > 1}):
-            raise Refusal(f"The file has two columns called {twice[0]!r}. Rename one in the first line.")
-        for row in reader:
-            if not row and len(columns) > 1:
-                continue  # a blank line; in a table of one column it is an empty text
-            if len(row) > len(columns):
-                raise Refusal(
-                    f"Line {reader.line_num} of the file has {len(row)} fields, but the first line names "
-                    f"{len(columns)}. A text that contains the delimiter must be put in double quotes."
-                )
-            rows.append(row + [""] * (len(columns) - len(row)))
-            _check_rows(rows, max_rows)
-    except csv.Error as error:
-        raise Refusal(
-            f"Line {reader.line_num} of the file cannot be read: {error}. Put texts with quotes in quotes and double "
-            'the inner ones: "so ""good"" it was".'
-        ) from None
-    return Table(columns, rows, mark)
-
-
-def _delimiter(text: str) -> str:
-    """The delimiter that cuts the header into most columns and the first rows into as many."""
-    best, most = ",", 1
-    for delimiter in DELIMITERS:
-        try:
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-            widths = {len(row) for row in islice(reader, GUESS_FROM) if row}
-        except csv.Error:
-            continue
-        if len(widths) == 1 and (width := widths.pop()) > most:
-            best, most = delimiter, width
-    if most == 1:  # rows of uneven width: go by the header alone, the uneven row is then named
-        header = text.partition("\n")[0]
-        best = max(DELIMITERS, key=header.count)
-    return best
-
-
-def _is_quoted(text: str) -> bool:
-    """Whether double quotes in a TSV are punctuation of the format, as `vmask.data.readers.tsv_is_quoted` decides.
-
-    They are where every field that has one is quoted from end to end, with inner quotes doubled.
-    """
-    quotes, record = False, ""
-    for line in text.split("\n"):
-        record += line.removesuffix("\r")
-        if record.count('"') % 2:
-            record += "\n"  # perhaps a quoted field with a line feed in it
-            continue
-        if '"' in record:
-            quotes = True
-            if not QUOTED_RECORD.fullmatch(record):
-                return False
-        record = ""
-    return quotes and not record
-
-
-def _read_json(text: str, mark: str, max_rows: int) -> Table:
-    objects: list[dict[str, Any]] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", "it cannot be read")
-            raise Refusal(f"Line {number} of the file is not JSON: {reason}. Correct or remove it.") from None
-        if not isinstance(value, dict):
-            raise Refusal(f'Line {number} of the file is not an object such as {{"text": "..."}}.')
-        objects.append(value)
-        _check_rows(objects, max_rows)
-    columns = list(dict.fromkeys(name for value in objects for name in value))
+    for row in read_rows(content):
+        check()
+        columns.update(dict.fromkeys(row))
+        _check_size(limits, len(rows) + 1, len(columns))
+        rows.append([_cell(row.get(name)) for name in columns])
+    if not columns and table_kind(content.name) in (".csv", ".tsv"):
+        columns = dict.fromkeys(read_header(content))
+        _check_size(limits, 0, len(columns))
     if not columns:
         raise Refusal('The file is empty. Give an object such as {"text": "..."} on every line.')
-    return Table(columns, [[_cell(value.get(name)) for name in columns] for value in objects], mark)
+    for cells in rows:  # of JSON, where later lines had more fields
+        cells.extend([""] * (len(columns) - len(cells)))
+    return Table(list(columns), rows, BOM if body.startswith(BOM.encode()) else "")
+
+
+def _check_size(limits: ServeConfig, rows: int, columns: int) -> None:
+    for count, most, what in (
+        (rows, limits.max_table_rows, "rows"),
+        (columns, limits.max_table_columns, "columns"),
+        (rows * columns, limits.max_table_cells, "cells"),
+    ):
+        if count > most:
+            raise TooLarge(f"The table has more {what} than the limit of {most:,}. Send it in parts.")
 
 
 def _cell(value: Any) -> str:
     """A value of JSON as a cell."""
-    if value is None:
-        return ""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()  # half a character cannot be written
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
-
-
-def _check_rows(rows: Sequence[Any], max_rows: int) -> None:
-    if len(rows) > max_rows:
-        raise TooLarge(f"The table has more rows than the limit of {max_rows:,}. Send it in parts.")
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def text_column(table: Table, asked: str | None, trained_on: str | None) -> str:
@@ -185,27 +103,56 @@ def text_column(table: Table, asked: str | None, trained_on: str | None) -> str:
         raise DataError(str(error).replace("with --text", named_here)) from None
 
 
-def write_table(table: Table, labels: Sequence[str], predictions: Sequence[Prediction]) -> bytes:
-    """The table as CSV, with the predictions behind its own columns."""
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, lineterminator="\r\n")
+def write_table(
+    table: Table,
+    labels: Sequence[str],
+    predictions: Sequence[Prediction],
+    max_bytes: int = ServeConfig.max_answer_bytes,
+    check: Check = lambda: None,
+) -> bytes:
+    """The table as CSV, with the predictions behind its own columns.
+
+    Raises:
+        TooLarge: where it has more bytes than the limit.
+    """
+    sink = _Sink(max_bytes)
+    writer = csv.writer(sink, lineterminator="\r\n")
+    sink.write(table.mark)
     added = _free_names(["predicted", *(f"probability_{label}" for label in labels)], table.columns)
     writer.writerow([*table.columns, *added])
     for row, prediction in zip(table.rows, predictions, strict=True):
+        check()
         shares = (f"{share:.6f}" if math.isfinite(share) else "" for share in prediction.probabilities)
         writer.writerow([*row, harmless(labels[prediction.best]), *shares])
-    return (table.mark + stream.getvalue()).encode("utf-8", "replace")
+    return b"".join(sink.parts)
 
 
-def _free_names(wanted: Iterable[str], taken: Sequence[str]) -> list[str]:
-    names = list(taken)
+class _Sink:
+    """Where a table is written to, up to a limit."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self.parts: list[bytes] = []
+        self._max, self._left = max_bytes, max_bytes
+
+    def write(self, text: str) -> None:
+        self.parts.append(text.encode("utf-8", "replace"))
+        self._left -= len(self.parts[-1])
+        if self._left < 0:
+            raise TooLarge(
+                f"The table with predictions has more bytes than the limit of {self._max:,}. Send it in parts."
+            )
+
+
+def _free_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
+    used, names = set(taken), []
     for plain in wanted:
         name, number = plain, 1
-        while name in names:
+        while name in used:
             number += 1
             name = f"{plain}_{number}"
+        used.add(name)
         names.append(name)
-    return names[len(taken) :]
+    return names
 
 
 def harmless(cell: str) -> str:

@@ -15,7 +15,8 @@ from vmask.seam import AtSeam
 
 QUICK_POSITIONS, SLOW_POSITIONS, GPU_POSITIONS = 65_536, 1024, 65_536
 """Positions of a slice: of a model of words, of an encoder on a CPU, on a GPU. An encoder of the size of MiniLM needs
-about a second for it on one core. It is a number, not a time, so that the same question gets the same answer."""
+about a second for it on one core. It is a number, not a time, so that the same question gets the same answer (to 1e-6,
+as whatever else is computed beside it)."""
 
 
 def slice_positions(predictor: Any) -> int:
@@ -27,7 +28,7 @@ def slice_positions(predictor: Any) -> int:
 
 
 class Watched:
-    """A predictor that computes in slices and calls `check` before each. Its answers are the predictor's.
+    """A predictor that computes in slices and calls `check` before each. Its answers are the predictor's, to 1e-6.
 
     It also remembers words and probabilities of whole texts, which explainers and we both ask for.
 

@@ -113,17 +113,72 @@ function announce() {
 
 // ------------------------------------------------------------------------------------------------- the server
 
+/** The token that a server may ask for, of this tab alone. A link brings it behind `#`, which browsers send to nobody;
+ *  it is taken out of the address at once, so that neither a copied link nor the history has it. */
+const token = {
+  value: "",
+
+  take() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    const found = told.get("token");
+    if (found !== null) {
+      told.delete("token");
+      history.replaceState(null, "", told.size ? `#${told}` : location.pathname + location.search);
+      this.keep(found);
+    } else {
+      try { this.value ||= sessionStorage.getItem("token") ?? ""; } catch { /* nothing may be stored: it is asked for */ }
+    }
+  },
+
+  keep(value) {
+    this.value = value;
+    try { sessionStorage.setItem("token", value); } catch { /* until the page is left */ }
+  },
+
+  /** What is asked, with the token. */
+  with(init) {
+    return this.value ? { ...init, headers: { ...init.headers, Authorization: `Bearer ${this.value}` } } : init;
+  },
+};
+
+let unlocking; // the wait for a token, one for all who ask
+
+/** Let the reader give the token that the server asks for. */
+function unlock() {
+  const form = $("unlock");
+  $("token-status").textContent = token.value ? "The server does not know this token." : "";
+  if (!served) $("lead").textContent = "";
+  unlocking ??= new Promise((resolve) => {
+    form.hidden = false;
+    $("token").focus();
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      token.keep($("token").value.trim());
+      $("token").value = "";
+      form.hidden = true;
+      unlocking = undefined;
+      resolve();
+    }, { once: true });
+  });
+  return unlocking;
+}
+
 /** Ask the server. Its errors are thrown with their sentence; its silence is also said at the top of the page. */
 async function ask(path, init = {}) {
+  const shown = token.value;
   let response;
   try {
-    response = await fetch(path, init);
+    response = await fetch(path, token.with(init));
   } catch (error) {
     if (init.signal?.aborted) throw error;
     waitForServer();
     throw new Error("The server does not answer.");
   }
   if (response.ok) return response;
+  if (response.status === 401) {
+    if (token.value === shown) await unlock(); // else another question has brought a new one meanwhile
+    return ask(path, init);
+  }
   const told = await response.json().catch(() => ({}));
   const error = new Error(told.detail ?? `The server answered with error ${response.status}.`);
   throw Object.assign(error, { status: response.status, wait: Number(response.headers.get("Retry-After")) || 1 });
@@ -147,7 +202,7 @@ async function waitForServer() {
   let found = null;
   while (!found) {
     await pause(1500);
-    found = await fetch("api/options").then((answer) => answer.json()).catch(() => null);
+    found = await fetch("api/options", token.with({})).then((answer) => answer.json()).catch(() => null);
   }
   if (JSON.stringify(found) !== JSON.stringify(served)) location.reload();
   away.hidden = true;
@@ -986,7 +1041,7 @@ function listen() {
   $("tabs").addEventListener("keydown", chooseTab);
   for (const kind of ["dragover", "dragleave", "drop"]) addEventListener(kind, dropped);
   addEventListener("keydown", ({ key }) => key === "Escape" && closeTip());
-  addEventListener("popstate", () => { state = stateOf(location.hash); openChangedOptions(); refresh(); });
+  addEventListener("popstate", () => { token.take(); state = stateOf(location.hash); openChangedOptions(); refresh(); });
 }
 
 /** A text to begin with: the first test example where there is one at once, so that colours are seen immediately. */
@@ -998,6 +1053,7 @@ async function sample() {
 }
 
 async function start() {
+  token.take();
   try {
     served = await (await ask("api/options")).json();
   } catch (error) {
