@@ -22,6 +22,7 @@ import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from _facts import facts
 
@@ -47,7 +48,8 @@ def main() -> None:
     classifier = TextClassifier.load(args.model, "cpu")
     texts = made_texts(classifier)
     turns = max(round(args.seconds / TURN_SECONDS), 1)
-    with served(args.model) as port, loading(port, texts) as load:
+    with served(args.model) as server, loading(server.port, texts) as load:
+        port = server.port
         expected = load(1, 0.0)["answers"]
         check(expected, dict(zip(texts, classifier.predict_proba(texts).tolist(), strict=True)), "a single client")
         quiet = measured(classifier, texts, load, turns, args.seconds / turns, expected)
@@ -75,13 +77,19 @@ def made_texts(classifier):
     return [" ".join(draw.choices(words, k=draw.randint(4, 30))) for _ in range(TEXTS)]
 
 
+class Server(NamedTuple):
+    pid: int
+    port: int
+
+
 @contextmanager
-def served(model):
-    """The port of a server in a process of its own."""
+def served(model, *words):
+    """A server in a process of its own."""
     command = [sys.executable, "-m", "vmask", "serve", model, "--port", "0", "--json", "--examples", "0", "--quiet"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*map(str, command), *words], stdout=subprocess.PIPE, text=True)
     try:
-        yield int(json.loads(process.stdout.readline())["address"].rpartition(":")[2])
+        address = json.loads(process.stdout.readline())["address"]
+        yield Server(process.pid, int(address.rpartition(":")[2]))
     finally:
         process.terminate()
         assert process.wait(30) == 0
@@ -140,12 +148,22 @@ async def load_for(port, texts, clients, seconds):
 
 async def post(reader, writer, path, value):
     """A request over a connection that stays open."""
-    body = json.dumps(value).encode()
-    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-    writer.write(f"{head}\r\n\r\n".encode() + body)
+    writer.write(request(path, json.dumps(value).encode()))
+    status, body = await read_answer(reader)
+    return status, json.loads(body)
+
+
+def request(path, body, kind="application/json"):
+    """The bytes of a request."""
+    head = f"POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}"
+    return f"{head}\r\n\r\n".encode() + body
+
+
+async def read_answer(reader):
+    """Status and body."""
     lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     length = next(int(line.partition(":")[2]) for line in lines if line.lower().startswith("content-length:"))
-    return int(lines[0].split()[1]), json.loads(await reader.readexactly(length))
+    return int(lines[0].split()[1]), await reader.readexactly(length)
 
 
 def measured(classifier, texts, load, turns, seconds, expected):
