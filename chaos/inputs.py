@@ -7,26 +7,20 @@ nothing on a terminal that it would obey.
 from __future__ import annotations
 
 import dataclasses
-import io
 import json
 import os
-import pty
 import random
 import shutil
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from chaos import bad_files
+from chaos import bad_files, inputs_texts
 from chaos.bad_files import EVIL, LONG_NUMBER
-from chaos.harness import Case, Result, command, run_case, wrong
+from chaos.harness import Case, command, run_case
+from chaos.judging import SMALL, command_case, judged
 
-SMALL = ("--embeddings", "random", "--epochs", "1", "--batch-size", "16", "--model.filters", "2", "--report", "none")
-OBEYED = ("\x1b]", "\x07", "\x9b", "\x1b[2J", "\x08", "\u202e")
-"""Of `EVIL`, what a terminal must not be sent; rich sends other sequences of its own."""
-FAULT = "This looks like a fault in vmask"
 TINY = {
     "name": "tiny",
     "models": {"cnn": {"embeddings": "random", "epochs": 1, "batch_size": 16, "model__filters": 2}},
@@ -45,7 +39,7 @@ def suite(work: Path, seed: int) -> Iterator[list[Case]]:
     made = run_case(Case("make", lambda _: _make(work, seed), seconds=300))
     if made.failure:
         raise RuntimeError(f"what the cases need could not be made: {made.failure}")
-    groups = (_tables, _options, _paths, _yaml, _results, _explanations, _vectors, _texts)
+    groups = (_tables, _options, _paths, _yaml, _results, _explanations, _vectors, inputs_texts.cases)
     yield [case for group in groups for case in group(work, seed)]
 
 
@@ -88,24 +82,6 @@ def _make(work: Path, seed: int) -> str | None:
     return None
 
 
-def judged(result: Result, *, whole: bool = False) -> str | None:
-    """What is wrong with an answer; with `whole`, also that it was given at all."""
-    if failure := wrong(result, (0,) if whole else (0, 2)):
-        return failure
-    return f"a fault: {result.err[-500:]}" if FAULT in result.err else None
-
-
-def _case(name: str, *words: object, stdin: bytes = b"", before: Callable[[Path], None] | None = None) -> Case:
-    """A command that is run in a folder where `before` put something."""
-
-    def run(folder: Path) -> str | None:
-        if before is not None:
-            before(folder)
-        return judged(command(*map(str, words), stdin=stdin))
-
-    return Case(name, run)
-
-
 # Tables -----------------------------------------------------------------------------------------------------
 
 
@@ -116,9 +92,9 @@ def _tables(work: Path, seed: int) -> Iterator[Case]:
         def put(folder: Path, file: str = file, data: bytes = data) -> None:
             bad_files.write(folder, file, data)
 
-        yield _case(f"train:{name}", "train", file, "--out", "out", *SMALL, before=put)
-        yield _case(f"predict:{name}", "predict", model, file, before=put)
-        yield _case(f"evaluate:{name}", "evaluate", model, file, "--metrics", "accuracy", before=put)
+        yield command_case(f"train:{name}", "train", file, "--out", "out", *SMALL, before=put)
+        yield command_case(f"predict:{name}", "predict", model, file, before=put)
+        yield command_case(f"evaluate:{name}", "evaluate", model, file, "--metrics", "accuracy", before=put)
 
 
 # Options ----------------------------------------------------------------------------------------------------
@@ -164,16 +140,16 @@ def _options(work: Path, seed: int) -> Iterator[Case]:
             ("demo", "--epochs", value, "--data", "none.csv"),
             ("serve", model, "--port", value, "--host", "256.0.0.1"),
         ):
-            yield _case(f"option:{words[0]} {words[-2]} {value[:12]} {len(value)} {len(words)}", *words)
+            yield command_case(f"option:{words[0]} {words[-2]} {value[:12]} {len(value)} {len(words)}", *words)
     for word in ("\x1b[2J", "\udcff", "a\0b", "", "x" * 100_000, "-", "--", "--=", "--model.", "--.", "é", "\u202e"):
-        yield _case(f"argument:command {word[:8]!r}", word)
-        yield _case(f"argument:extra {word[:8]!r}", "ls", "masks", word)
-        yield _case(f"argument:option {word[:8]!r}", "train", data, f"--{word}", "1")
+        yield command_case(f"argument:command {word[:8]!r}", word)
+        yield command_case(f"argument:extra {word[:8]!r}", "ls", "masks", word)
+        yield command_case(f"argument:option {word[:8]!r}", "train", data, f"--{word}", "1")
         for flag in ("--model", "--mask", "--preset", "--device", "--text", "--label", "--embeddings", "--init-from"):
-            yield _case(f"argument:{flag} {word[:8]!r}", *train[:4], flag, word, "--epochs", "1", "--quiet")
-        yield _case(f"argument:target {word[:8]!r}", *explain, "--target", word)
-        yield _case(f"argument:metrics {word[:8]!r}", "evaluate", model, data, "--metrics", word, "--n", "2")
-        yield _case(f"argument:only {word[:8]!r}", "grid", work / "tiny.yaml", "--dry-run", "--only", word)
+            yield command_case(f"argument:{flag} {word[:8]!r}", *train[:4], flag, word, "--epochs", "1", "--quiet")
+        yield command_case(f"argument:target {word[:8]!r}", *explain, "--target", word)
+        yield command_case(f"argument:metrics {word[:8]!r}", "evaluate", model, data, "--metrics", word, "--n", "2")
+        yield command_case(f"argument:only {word[:8]!r}", "grid", work / "tiny.yaml", "--dry-run", "--only", word)
 
 
 def _fields(
@@ -193,7 +169,7 @@ def _fields(
             odd = ("x", "", EVIL)
         for value in odd or ():
             flag = f"--{prefix}{f.name.replace('_', '-')}"
-            yield _case(f"{group}:{f.name} {value[:12]!r} {len(value)}", *words, f"{flag}={value}")
+            yield command_case(f"{group}:{f.name} {value[:12]!r} {len(value)}", *words, f"{flag}={value}")
 
 
 # Paths ------------------------------------------------------------------------------------------------------
@@ -287,9 +263,9 @@ def _yaml(work: Path, seed: int) -> Iterator[Case]:
             bad_files.write(folder, "set/card.yaml", content)
             bad_files.write(folder, "set/train.csv", data)
 
-        yield _case(f"grid:{name}", "grid", "a.yaml", "--dry-run", before=put)
-        yield _case(f"card:{name}", "train", "set", "--out", "out", *SMALL, before=put)
-        yield _case(f"published:{name}", "report", work / "results", "--check", "a.yaml", before=put)
+        yield command_case(f"grid:{name}", "grid", "a.yaml", "--dry-run", before=put)
+        yield command_case(f"card:{name}", "train", "set", "--out", "out", *SMALL, before=put)
+        yield command_case(f"published:{name}", "report", work / "results", "--check", "a.yaml", before=put)
     draw = random.Random(seed)
     card = {"name": "mine", "files": {"train": "train.csv"}, "text": "text", "label": "label", "max_words": 9,
             "labels": ["bad", "good"], "split": {"dev_rows": 5, "test_rows": 5}, "threshold": 0}  # fmt: skip
@@ -307,7 +283,7 @@ def _yaml(work: Path, seed: int) -> Iterator[Case]:
             bad_files.write(folder, "data.csv", data)
             bad_files.write(folder, "a.yaml", json.dumps(experiment).encode())
 
-        yield _case(f"grid:changed {number}", "grid", "a.yaml", "--dry-run", before=grid)
+        yield command_case(f"grid:changed {number}", "grid", "a.yaml", "--dry-run", before=grid)
     for number in range(40):
         content = json.dumps(bad_files.changed(card, draw)).encode()
 
@@ -315,14 +291,16 @@ def _yaml(work: Path, seed: int) -> Iterator[Case]:
             bad_files.write(folder, "set/card.yaml", content)
             bad_files.write(folder, "set/train.csv", data)
 
-        yield _case(f"card:changed {number}", "train", "set", "--out", "out", *SMALL, before=folder_of)
+        yield command_case(f"card:changed {number}", "train", "set", "--out", "out", *SMALL, before=folder_of)
     for number in range(30):
         content = json.dumps(bad_files.changed(published, draw)).encode()
 
         def numbers(folder: Path, content: bytes = content) -> None:
             bad_files.write(folder, "a.yaml", content)
 
-        yield _case(f"published:changed {number}", "report", work / "results", "--check", "a.yaml", before=numbers)
+        yield command_case(
+            f"published:changed {number}", "report", work / "results", "--check", "a.yaml", before=numbers
+        )
 
 
 # Results, explanations, evaluations, vectors ----------------------------------------------------------------
@@ -360,8 +338,8 @@ def _with_results(work: Path, file: Path, name: str, make: Callable[[Path], obje
         path.unlink()
         make(path)
 
-    yield _case(f"report:{name}", "report", "results", "--no-figures", before=put)
-    yield _case(f"grid:{name}", "grid", work / "tiny.yaml", "--out", "results", "--dry-run", before=put)
+    yield command_case(f"report:{name}", "report", "results", "--no-figures", before=put)
+    yield command_case(f"grid:{name}", "grid", work / "tiny.yaml", "--out", "results", "--dry-run", before=put)
 
 
 def _explanations(work: Path, seed: int) -> Iterator[Case]:
@@ -375,7 +353,9 @@ def _explanations(work: Path, seed: int) -> Iterator[Case]:
         def put(folder: Path, content: bytes = content) -> None:
             bad_files.write(folder, "a.jsonl", content)
 
-        yield _case(f"explanations:words {number}", "words", "--explanations", "a.jsonl", "--pick", 2, before=put)
+        yield command_case(
+            f"explanations:words {number}", "words", "--explanations", "a.jsonl", "--pick", 2, before=put
+        )
     scores = json.loads((work / "scores" / "scores.json").read_text(encoding="utf-8"))
     values = (work / "scores" / "values.jsonl").read_text(encoding="utf-8").splitlines()
     for number in range(40):
@@ -388,7 +368,7 @@ def _explanations(work: Path, seed: int) -> Iterator[Case]:
             (folder / "scores" / "scores.json").write_text(text, encoding="utf-8")
             (folder / "scores" / "values.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
-        yield _case(f"evaluations:changed {number}", "compare", "scores", work / "scores", before=forge)
+        yield command_case(f"evaluations:changed {number}", "compare", "scores", work / "scores", before=forge)
 
 
 def _vectors(work: Path, seed: int) -> Iterator[Case]:
@@ -398,99 +378,6 @@ def _vectors(work: Path, seed: int) -> Iterator[Case]:
         def put(folder: Path, file: str = file, data: bytes = data) -> None:
             bad_files.write(folder, file, data)
 
-        yield _case(f"vectors:{name}", *words, "--embeddings", file, before=put)
+        yield command_case(f"vectors:{name}", *words, "--embeddings", file, before=put)
     for spec in (",", "random,random", "distil:", "distil:none", "distil:minilm@0", "distil:minilm@x", "a" * 5_000):
-        yield _case(f"vectors:named {spec[:20]}", *words, "--embeddings", spec)
-
-
-# Texts and terminals ----------------------------------------------------------------------------------------
-
-
-def _texts(work: Path, seed: int) -> Iterator[Case]:
-    model = work / "model"
-    draw = random.Random(seed)
-    odd: dict[str, bytes] = {
-        "nothing": b"",
-        "a blank": b" ",
-        "controls": bytes(range(1, 32)),
-        "a nul": b"a\0b",
-        "escapes": EVIL.encode(),
-        "emoji": "👩‍👩‍👧‍👦🇩🇪👍🏽".encode(),
-        "right to left": "\u202eשלום مرحبا".encode(),
-        "marks": ("a" + "\u0301" * 5_000).encode(),
-        "joiners": ("👍\u200d" * 50_000).encode(),
-        "apostrophes": ("a'" * 500_000).encode(),
-        "a word of 20 million letters": b"x" * 20_000_000,
-        "a million words": b"a b " * 500_000,
-        "half a character": b"\xed\xa0\x80",
-        "latin1": b"caf\xe9",
-        "line separators": "a\u2028b\u2029c\x85d".encode(),
-        "a million lines": b"\n" * 50_000,
-        "specials": b"<pad> <unk> [CLS] [MASK] </s>",
-        "html": b"<script>alert(1)</script>",
-        **{f"random {i}": draw.randbytes(300) for i in range(10)},
-        **{f"unicode {i}": "".join(map(chr, draw.choices(range(0x80, 0xD800), k=200))).encode() for i in range(10)},
-    }
-    for name, data in odd.items():
-        yield _case(f"text:predict {name}", "predict", model, "-", stdin=data)
-        yield _case(
-            f"text:explain {name}", "explain", model, "--input", "-", "--method", "occlusion", stdin=data[:5_000]
-        )
-        if len(data) < 100_000:
-            text = data.decode("utf-8", "surrogateescape")
-            yield _case(f"text:argument {name}", "explain", model, text, "--html", "a.html", "--method", "lime")
-    evil_csv = bad_files.table([(f"{text} {EVIL}", EVIL + label) for text, label in bad_files.texts(40, seed)])
-    named = bad_files.table([], (EVIL, f"{EVIL}2", "x"))
-    for name, words in {
-        "predict": ("predict", model, "evil.csv"),
-        "explain": ("explain", model, f"a {EVIL} town", "--method", "lime"),
-        "train": ("train", "evil.csv", "--out", "out", *SMALL),
-        "columns": ("train", "named.csv", "--out", "out", *SMALL),
-        "no column": ("train", "evil.csv", "--text", EVIL, "--out", "out", *SMALL),
-        "no file": ("predict", model, EVIL),
-        "no model": ("predict", EVIL, "evil.csv"),
-        "no command": (EVIL,),
-        "no option": ("ls", f"--{EVIL}"),
-        "no target": ("explain", model, "a town", "--target", EVIL),
-        "no choice": ("train", "evil.csv", "--select", EVIL),
-        "debug": ("predict", model, EVIL, "--debug"),
-        "json": ("predict", model, "evil.csv", "--json"),
-        "evaluate": ("evaluate", model, "evil.csv", "--metrics", "accuracy"),
-        "words": ("words", model),
-    }.items():
-
-        def seen(folder: Path, words: tuple[object, ...] = words) -> str | None:
-            bad_files.write(folder, "evil.csv", evil_csv.encode())
-            bad_files.write(folder, "named.csv", named.encode())
-            shown = on_terminal(*map(str, words))
-            obeyed = [one for one in OBEYED if one in shown]
-            return f"sends {obeyed} to a terminal: {shown[-300:]!r}" if obeyed else None
-
-        yield Case(f"terminal:{name}", seen)
-
-
-def on_terminal(*words: str) -> str:
-    """What a command writes to a terminal that is its standard output and its standard error."""
-    reader, writer = pty.openpty()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    child = os.fork()
-    if child == 0:
-        from vmask.cli import main
-
-        os.close(reader)
-        for number in (1, 2):
-            os.dup2(writer, number)
-        sys.stdout = io.TextIOWrapper(io.FileIO(1, "w", closefd=False), encoding="utf-8", write_through=True)
-        sys.stderr = io.TextIOWrapper(io.FileIO(2, "w", closefd=False), encoding="utf-8", write_through=True)
-        with suppress(BaseException):
-            main(list(words))
-        os._exit(0)
-    os.close(writer)
-    written = b""
-    with suppress(OSError):  # a terminal without a writer ends so
-        while block := os.read(reader, 1 << 16):
-            written += block
-    os.close(reader)
-    os.waitpid(child, 0)
-    return written.decode("utf-8", "replace")
+        yield command_case(f"vectors:named {spec[:20]}", *words, "--embeddings", spec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from starlette.requests import Request
@@ -70,7 +71,8 @@ class Api:
         """Begin with what takes a while and will be asked for: libraries, kernels, the predictions of examples."""
         explainer_kinds()
         for served in self.models:
-            self._batcher.ask(predicting(served), ["a"], [1])
+            warm_up = replace(predicting(served), key=("warm_up", served.name))  # not counted among the predictions
+            self._batcher.ask(warm_up, ["a"], [1])
             self._ask_examples(served)
 
     def close(self, seconds: float = 0.0) -> bool:
