@@ -1,4 +1,4 @@
-"""Models saved in an older format keep loading, and answer as they did."""
+"""Models saved in an older format keep loading and answer as they did; all numbers are as they were recorded."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import golden_values
 from vmask import TextClassifier
 from vmask.errors import VmaskWarning
+from vmask.explain import EXPLAINERS
+from vmask.masks import MASKS
+from vmask.metrics import METRICS
 
 FORMATS = Path(__file__).parent / "golden" / "formats"
+RECORDED = json.loads(golden_values.FILE.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("folder", sorted(FORMATS.iterdir()), ids=lambda p: p.name)
@@ -26,3 +31,34 @@ def test_a_stored_model_loads_and_answers_as_it_did(folder):
     scores = [list(e.scores) for e in classifier.explain(known["texts"])]
     for ours, theirs in zip(scores, known["scores"], strict=True):
         assert ours == pytest.approx(theirs, abs=1e-6)
+
+
+@pytest.mark.parametrize("part", golden_values.parts())
+def test_numbers_are_as_recorded(part):
+    now, recorded = golden_values.plain(golden_values.parts()[part]()), dict(RECORDED[part])
+    if recorded.pop("digest", None) != now.pop("digest", None):
+        assert golden_values.machine() != RECORDED["machine"], "the weights differ on the machine of the record"
+    assert list(differences(now, recorded)) == []
+
+
+def test_every_part_is_recorded():
+    assert {"machine", *golden_values.parts()} == set(RECORDED)
+
+
+def test_every_mask_and_method_is_recorded():
+    builtin = {name: set(registry.names()) for name, registry in {"mask": MASKS, "explainer": EXPLAINERS}.items()}
+    assert builtin == {"mask": set(golden_values.MASKS), "explainer": set(golden_values.EXPLAINERS)}
+    measured = {key.split()[1] for key in RECORDED["measured cnn-vmask"]}
+    assert set(METRICS.names()) <= measured
+
+
+def differences(now, recorded, where=""):
+    """Where two values differ by more than rounding."""
+    if isinstance(recorded, dict) and isinstance(now, dict):
+        for key in sorted({*now, *recorded}):
+            yield from differences(now.get(key, "missing"), recorded.get(key, "missing"), f"{where}/{key}")
+    elif isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
+        for number, pair in enumerate(zip(now, recorded, strict=True)):
+            yield from differences(*pair, f"{where}/{number}")
+    elif now != (pytest.approx(recorded, rel=1e-4, abs=1e-5) if isinstance(recorded, float) else recorded):
+        yield f"{where}: {now}, recorded {recorded}"
