@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from vmask.experiments.facts import facts as all_facts
+from vmask.grid.provenance import facts as all_facts
 
 
 def facts() -> dict[str, str | int]:

@@ -31,13 +31,13 @@ import torch
 from _facts import facts
 from _ratios import ratio, turns
 from vmask import TextClassifier, load_dataset
-from vmask.encoders import public_name
-from vmask.fitting import prepare_data
+from vmask.pretrained.encoders import public_name
 from vmask.training.device import make_accelerator
+from vmask.training.fit import prepare_data
 from vmask.training.loop import Examples, _Run
-from vmask.training.progress import Silence
+from vmask.training.progress import ProgressCallback
 from vmask.training.schedules import beta_at, rate_at
-from vmask.training.seeding import reseed_torch
+from vmask.training.torch_random import reseed_torch
 
 RESULT = Path(__file__).parent / "results" / "encoder_cost.json"
 BATCH = 32
@@ -84,7 +84,7 @@ def runs(dataset_name: str, encoder: str, data_dir: str | None) -> dict[str, _Ru
         model.encoder.freeze_embeddings()
         few = Examples(data.dev.ids[:BATCH], data.dev.labels[:BATCH], data.dev.pad)
         accelerator = make_accelerator("cpu", plan.train.precision)
-        made[mask] = _Run(model, data.examples, few, plan.train, accelerator, 0, Silence())
+        made[mask] = _Run(model, data.examples, few, plan.train, accelerator, 0, ProgressCallback())
         made[mask].wrapped.train()
     return made
 

@@ -28,7 +28,7 @@ def main() -> None:
     import torch
 
     from vmask import TextClassifier, evaluate, explain_texts, load_dataset
-    from vmask.files import to_json, write_text
+    from vmask._core.files import to_json, write_text
 
     classifier = TextClassifier.load(args.model, "cpu")
     data = load_dataset("sst2", data_dir=args.data_dir)

@@ -37,7 +37,7 @@ import torch
 from _facts import facts
 from _ratios import ratio, timed
 from vmask import TextClassifier, load_dataset
-from vmask.data.batches import collate
+from vmask.text.batches import collate
 
 RESULT = Path(__file__).parent / "results" / "explain.json"
 MARKED, SORTED, IN_ORDER, CAPTUM = "lime, words marked", "lime, sorted", "lime, in order", "captum"

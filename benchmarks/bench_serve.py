@@ -43,7 +43,7 @@ def main() -> None:
     import torch
 
     from vmask import TextClassifier
-    from vmask.files import to_json, write_text
+    from vmask._core.files import to_json, write_text
 
     classifier = TextClassifier.load(args.model, "cpu")
     texts = made_texts(classifier)

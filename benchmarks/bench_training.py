@@ -23,11 +23,11 @@ import torch
 from _facts import facts
 from bare_loop import BareCNN, BareLSTM, NaiveMask, train_epoch
 from vmask import TextClassifier, load_dataset
-from vmask.data.batches import shuffled_buckets
-from vmask.fitting import prepare_data
+from vmask._core.random_streams import numpy_stream
+from vmask.text.batches import shuffled_buckets
 from vmask.training.device import make_accelerator
+from vmask.training.fit import prepare_data
 from vmask.training.loop import Examples, train
-from vmask.training.seeding import numpy_stream
 
 RESULT = Path(__file__).parent / "results" / "training.json"
 BATCH = 50

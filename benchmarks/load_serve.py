@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--out", default=RESULT, type=Path)
     args = parser.parse_args()
     from vmask import TextClassifier
-    from vmask.files import to_json, write_text
+    from vmask._core.files import to_json, write_text
 
     with tempfile.TemporaryDirectory() as folder:
         model = args.model or trained(Path(folder) / "model")

@@ -74,8 +74,8 @@ def main() -> None:
     import logging
 
     from vmask import Evaluation, load_dataset
+    from vmask._core.files import to_json, write_text
     from vmask.evaluation.compare import compare_evaluations
-    from vmask.files import to_json, write_text
 
     logging.basicConfig(level=logging.INFO)
     data = load_dataset("sst2", data_dir=args.data_dir)

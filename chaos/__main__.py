@@ -39,7 +39,7 @@ def main() -> int:
 
 def _write(args: argparse.Namespace, found: dict) -> None:
     """Write the results, beside those of other suites by the same code and seed that the file has already."""
-    from vmask.experiments.facts import facts
+    from vmask.grid.provenance import facts
 
     record = {"seed": args.seed, "share": args.share, "suites": {}, **facts()}
     if args.out.is_file():

@@ -102,11 +102,11 @@ def _tables(work: Path, seed: int) -> Iterator[Case]:
 
 def _options(work: Path, seed: int) -> Iterator[Case]:
     from vmask.config import DataConfig, EvaluateConfig, ExplainConfig, TrainConfig
+    from vmask.evaluation.planted import PlantOptions
     from vmask.explain import EXPLAINERS
     from vmask.masks import MASKS
     from vmask.metrics import METRICS
     from vmask.models import MODELS
-    from vmask.planted import PlantOptions
 
     data, model = work / "data.csv", work / "model"
     train = ("train", data, "--out", "out", "--embeddings", "random", "--epochs", "1", "--report", "none")

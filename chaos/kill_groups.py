@@ -99,12 +99,13 @@ def _timeless(value: Any) -> Any:
 
 def model(folder: Path) -> Sequence[Any]:
     """A model folder, as `TextClassifier.load` reads it, and its page, where the manifest says that it is its own."""
-    from vmask.files import sha256
-    from vmask.persistence import CONFIG, REPORT, load_classifier, read_config
+    from vmask._core.files import sha256
+    from vmask.classifier import TextClassifier
+    from vmask.persistence.model_folder import CONFIG, REPORT, read_config
 
     if not (folder / CONFIG).exists():
         return None, None
-    loaded = load_classifier(folder, "cpu")
+    loaded = TextClassifier.load(folder, "cpu")
     noted = read_config(folder).get("report")
     page = file(folder / REPORT) if noted and noted["sha256"] == sha256(folder / REPORT) else (None,)
     weights = {name: one.numpy().tobytes() for name, one in loaded.predictor_.model.state_dict().items()}
@@ -131,7 +132,7 @@ def file(path: Path) -> Sequence[Any]:
 
 def lines(path: Path) -> Sequence[Any]:
     """A file of explanations."""
-    from vmask.explanations_file import read_explanations
+    from vmask.explain.explanation_file import read_explanations
 
     return ([one.to_json() for one in read_explanations(path)] if path.exists() else None,)
 
@@ -155,7 +156,7 @@ def evaluation(folder: Path) -> Sequence[Any]:
 
 def results(folder: Path) -> Sequence[Any]:
     """Every file of a grid's results is whole; which ones there are is for the grid to know."""
-    from vmask.experiments.store import Store
+    from vmask.grid.store import Store
 
     for name in ("cells", "search", "data"):
         for record in Store(folder).records(name):
@@ -184,10 +185,11 @@ def save_again() -> None:
 
 
 def inline_grid(*words: str) -> None:
-    import vmask.experiments.grid
     from experiments.tiny import Inline
 
-    vmask.experiments.grid.Pool = Inline  # other processes are not seen, and take seconds to start
+    import vmask.grid.run
+
+    vmask.grid.run.Pool = Inline  # other processes are not seen, and take seconds to start
     result = command("grid", "tiny.yaml", "--models", "models", "--quiet", *words)
     if result.code:
         raise RuntimeError(f"code {result.code}: {result.out[-500:]} {result.err[-500:]}")
@@ -244,6 +246,7 @@ def make_all() -> None:
     """Make, once, in the current folder, what the groups start from."""
     from experiments.tiny import TINY as GRID
     from experiments.tiny import write_tiny
+
     from tiny_encoders import save_encoder
     from toy import toy_texts, write_csv
 

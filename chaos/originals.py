@@ -83,7 +83,7 @@ def make(work: Path) -> Originals:
         _run("explain", "cnn", "--input", "data.csv", "--limit", "5", "--out", "explanations/lines.jsonl")
         (work / "evaluation").mkdir()
         _run("evaluate", "cnn", "data.csv", "--n", "5", "--explainers", "mask", "--out", "evaluation/one")
-        with mock.patch("vmask.files.remove_folder"):
+        with mock.patch("vmask._core.files.remove_folder"):
             _run(*TRAIN)
         for path in (work / "run").iterdir():
             if path.is_file():

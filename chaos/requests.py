@@ -236,7 +236,7 @@ def _fields(server: Server) -> Iterator[Case]:
 
 
 def _options(server: Server) -> Iterator[Case]:
-    from vmask.web.describing import explainer_kinds
+    from vmask.serve.page_options import explainer_kinds
 
     values = ("null", "true", "-1", "0", "1", "2147483648", "1e999", "NaN", '"x"', "[]", '"1,2,3"', "9" * 5000)
     for explainer, kind in explainer_kinds().items():

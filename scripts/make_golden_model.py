@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from vmask import TextClassifier
-from vmask.persistence import FORMAT
+from vmask.persistence.model_folder import FORMAT
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))

@@ -13,7 +13,7 @@ from html import escape
 from pathlib import Path
 
 from vmask.explain.contract import Explanation
-from vmask.report.highlight import html_text
+from vmask.explain.highlight import html_text
 
 OUT = Path(__file__).parents[1] / "docs" / "picture.png"
 STYLE = """body { margin: 0; padding: 18px 26px; overflow: hidden; background: #fff; color: #1a1a1a }

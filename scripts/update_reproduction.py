@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from vmask.files import write_text
+from vmask._core.files import write_text
 from vmask.reproduction.document import Document
 from vmask.reproduction.write import draw, read_document
 

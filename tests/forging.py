@@ -8,8 +8,8 @@ import json
 import struct
 from pathlib import Path
 
-from vmask.files import sha256
-from vmask.persistence import CONFIG, NAMES, digest_of
+from vmask._core.files import sha256
+from vmask.persistence.model_folder import CONFIG, NAMES, digest_of
 
 SECRET = "topsecret-4711"
 CODE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmask.explain.contract import Doc
+from vmask.inference.contract import Doc
 
 
 class Game:

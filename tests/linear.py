@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 
-from vmask.explain.contract import Doc, Explanation
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc
 from vmask.metrics._case import Case, Questions
 
 

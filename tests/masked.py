@@ -12,7 +12,7 @@ from toy import toy_texts
 from vmask import TextClassifier
 from vmask.errors import VmaskWarning
 from vmask.models.transformer import Transformer
-from vmask.plan import make_plan
+from vmask.training.run_config import make_plan
 
 VOCABULARY, DIM, CLASSES = 30, 6, 3
 

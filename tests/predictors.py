@@ -7,10 +7,10 @@ import torch
 
 from masked import CLASSES, VOCABULARY
 from tiny_encoders import FAMILIES, SHORT, tokenizer
-from vmask.data.pieces import PieceTokenizer
-from vmask.data.vocabulary import WordTokenizer
-from vmask.piece_predictor import PiecePredictor
-from vmask.predictor import SPECIAL_WORDS, WordPredictor
+from vmask.inference.piece_predictor import PiecePredictor
+from vmask.inference.predictor import SPECIAL_WORDS, WordPredictor
+from vmask.text.pieces import PieceTokenizer
+from vmask.text.vocabulary import WordTokenizer
 
 WORDS = [f"w{number}" for number in range(VOCABULARY - SPECIAL_WORDS)]
 LABELS = [f"class {number}" for number in range(CLASSES)]

@@ -19,8 +19,8 @@ from sklearn.preprocessing import FunctionTransformer
 from toy import BAD, GOOD, toy_texts
 from vmask import TextClassifier
 from vmask.config import DataConfig, TrainConfig
-from vmask.data.words import LONGEST_TEXT
 from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskWarning
+from vmask.text.words import LONGEST_TEXT
 
 TEXTS, LABELS = toy_texts(40)
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike

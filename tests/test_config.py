@@ -23,12 +23,12 @@ from vmask.config import (
     to_dict,
 )
 from vmask.errors import ConfigError, UnknownName
+from vmask.evaluation.planted import PlantOptions
 from vmask.explain import EXPLAINERS
 from vmask.masks import MASKS
 from vmask.metrics import METRICS
 from vmask.models import MODELS
-from vmask.plan import Plan, make_plan
-from vmask.planted import PlantOptions
+from vmask.training.run_config import Plan, make_plan
 
 CLASSES = [DataConfig, TrainConfig, *(r.get(n).Options for r in (MASKS, MODELS) for n in r.names())]
 

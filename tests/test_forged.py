@@ -35,12 +35,12 @@ from forging import (
 from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask.cli.main import main
-from vmask.data.tokenizer_file import check_tokenizer
-from vmask.embeddings import read_vectors
-from vmask.encoders import load_encoder, load_pretrained, load_tokenizer, plain_config
 from vmask.errors import DataError, ModelFolderError, VmaskError, VmaskWarning
-from vmask.experiments.training import dataset_of, recorded_source
-from vmask.web.examples import Examples
+from vmask.evaluation.dataset_training import dataset_of, recorded_source
+from vmask.pretrained.encoders import load_encoder, load_pretrained, load_tokenizer, plain_config
+from vmask.pretrained.word_vectors import read_vectors
+from vmask.serve.examples import Examples
+from vmask.text.tokenizer_file import check_tokenizer
 
 TEXTS = ["a lovely film", "", "yes"]
 LIMIT_MB = 700

@@ -19,12 +19,12 @@ from chaos.killing import killed_at, points_of
 from linear import LinearWords
 from vmask import Evaluation, TextClassifier, evaluate, explain_texts, read_explanations
 from vmask.errors import OutputExists
-from vmask.evaluation.kept import KeptExplanations
-from vmask.experiments.cell import Combination
-from vmask.experiments.search import run_search
-from vmask.experiments.spec import Search
-from vmask.experiments.store import Store
-from vmask.explanations_file import ExplanationsFile
+from vmask.evaluation.explanation_cache import KeptExplanations
+from vmask.explain.explanation_file import ExplanationsFile
+from vmask.grid.cell import Combination
+from vmask.grid.search import run_search
+from vmask.grid.spec import Search
+from vmask.grid.store import Store
 from vmask.report.explanations import paged
 from vmask.reproduction.write import filling
 

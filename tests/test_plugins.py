@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.tiny import Inline
+from grid.tiny import Inline
 from vmask import TextClassifier, registry
 from vmask.cli import main
 from vmask.data.card import card_names, load_card
 from vmask.errors import PluginError, UnknownName
-from vmask.experiments import facts
 from vmask.explain import EXPLAINERS
+from vmask.grid import provenance
 from vmask.masks import MASKS
 from vmask.metrics import METRICS
 from vmask.models import MODELS
@@ -35,10 +35,10 @@ def forgotten(monkeypatch):
     """Registries, modules and messages as they were before a test, and a grid without processes."""
     modules = set(sys.modules)
     monkeypatch.setattr(registry, "_said", set())
-    monkeypatch.setattr("vmask.experiments.grid.Pool", Inline)
-    facts._digest.cache_clear()
+    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    provenance._digest.cache_clear()
     yield
-    facts._digest.cache_clear()
+    provenance._digest.cache_clear()
     for room in ROOMS:
         for name in set(room._loaded).difference(room.own()):
             del room._loaded[name]
@@ -150,19 +150,19 @@ def test_the_example_grid_runs_and_is_reported(installed, vmask, tmp_path):
 
 
 def test_the_code_of_a_plug_in_counts_for_the_results_that_use_it(installed, monkeypatch):
-    ours = facts.code_digest(["vmask", "cnn"])
-    assert ours == facts.code_digest()
-    before = facts.code_digest(["gate", "cnn"])
-    real = facts._sources
-    monkeypatch.setattr(facts, "_sources", lambda module: real(module)[1:])  # as if a file had changed
-    facts._digest.cache_clear()
-    assert facts.code_digest(["vmask", "cnn"]) == ours
-    assert len({ours, before, facts.code_digest(["gate", "cnn"])}) == 3
+    ours = provenance.code_digest(["vmask", "cnn"])
+    assert ours == provenance.code_digest()
+    before = provenance.code_digest(["gate", "cnn"])
+    real = provenance._sources
+    monkeypatch.setattr(provenance, "_sources", lambda module: real(module)[1:])  # as if a file had changed
+    provenance._digest.cache_clear()
+    assert provenance.code_digest(["vmask", "cnn"]) == ours
+    assert len({ours, before, provenance.code_digest(["gate", "cnn"])}) == 3
     assert {Path(name).name for name, _ in real("vmask_example")} == {
         *("__init__.py", "alone.py", "bag.py", "gate.py", "top_position.py", "card.yaml")
     }
-    assert "vmask-example" in facts.facts(["tea"])["versions"]
-    assert "vmask-example" not in facts.facts(["trec"])["versions"]
+    assert "vmask-example" in provenance.facts(["tea"])["versions"]
+    assert "vmask-example" not in provenance.facts(["trec"])["versions"]
 
 
 # Broken packages ------------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ def test_a_broken_plug_in_that_is_asked_for_is_an_error_of_two_lines_at_most(pac
 
 
 def test_all_metrics_are_those_that_work(package, caplog):
-    from vmask.evaluation.chosen import plugins
+    from vmask.evaluation.resolve import plugins
 
     package("vmask.metrics", "mine", METRIC)
     with caplog.at_level(logging.WARNING):

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from vmask.evaluation.compare import compare
     from vmask.evaluation.measure import evaluate
     from vmask.evaluation.result import Evaluation
+    from vmask.explain.api import explain_texts
     from vmask.explain.contract import Explanation
-    from vmask.explaining import explain_texts
-    from vmask.explanations_file import read_explanations
+    from vmask.explain.explanation_file import read_explanations
 
 __all__ = [
     "Evaluation",
@@ -35,9 +35,9 @@ _LAZY = {
     "TextClassifier": "vmask.classifier",
     "compare": "vmask.evaluation.compare",
     "evaluate": "vmask.evaluation.measure",
-    "explain_texts": "vmask.explaining",
+    "explain_texts": "vmask.explain.api",
     "load_dataset": "vmask.data.datasets",
-    "read_explanations": "vmask.explanations_file",
+    "read_explanations": "vmask.explain.explanation_file",
 }
 
 

@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from vmask.encoders import download
+from vmask._core.progress import shown
 from vmask.errors import ConfigError, did_you_mean
+from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
-from vmask.explaining import explain_texts
-from vmask.fitting import prepare_data, train_plan
-from vmask.fitting.checks import check_labels, check_texts
-from vmask.fitting.contract import Prepared
+from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.models.contract import Encoder
-from vmask.plan import Plan, make_plan
-from vmask.predictor import TextPredictor, WordImportance
-from vmask.training.progress import Silence, TrainingBar, shown
+from vmask.pretrained.encoders import download
+from vmask.training.fit import prepare_data, train_plan
+from vmask.training.inputs import check_labels, check_texts
+from vmask.training.prepared import Prepared
+from vmask.training.progress import ProgressCallback, TrainingBar
+from vmask.training.run_config import Plan, make_plan
+from vmask.training.trained_model import TrainedModel
 
 NESTED = ("mask__", "model__")
 
@@ -164,7 +166,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vocabulary_texts: Iterable[str] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
-        progress: Silence | None = None,
+        progress: ProgressCallback | None = None,
     ) -> TextClassifier:
         """Train on texts and their labels.
 
@@ -269,16 +271,25 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write a model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`."""
-        from vmask.persistence import save_classifier
+        from vmask.persistence.model_folder import save_model
 
-        return save_classifier(self, Path(path), overwrite)
+        return save_model(self._trained(), Path(path), overwrite)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto") -> TextClassifier:
         """Read a model folder."""
-        from vmask.persistence import load_classifier
+        from vmask.persistence.model_folder import damaged, load_model
 
-        return load_classifier(Path(path), device)
+        trained = load_model(Path(path), device)
+        try:
+            classifier = cls(**trained.params)
+        except (ConfigError, TypeError) as error:  # of a folder from somewhere else
+            raise damaged(Path(path), error) from None
+        classifier.plan_, classifier.data_, classifier.about_ = trained.plan, trained.data, trained.about
+        classifier.history_, classifier.best_epoch_ = trained.history, trained.best_epoch
+        classifier.classes_ = np.array(trained.labels)
+        classifier.predictor_ = trained.predictor
+        return classifier
 
     def save_pretrained(self, path: str | Path, overwrite: bool = True) -> Path:
         """As `save`; as with transformers, a model that is there is replaced."""
@@ -287,7 +298,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def from_pretrained(cls, path: str | Path, device: str = "auto") -> TextClassifier:
         """Read a model folder, from the disk or by its name on the Hugging Face hub."""
-        from vmask.persistence import CARD, CONFIG, NAMES
+        from vmask.persistence.model_folder import CARD, CONFIG, NAMES
 
         files = [name for names in NAMES.values() for name in names]
         return cls.load(download(str(path), (CONFIG, CARD, *files)), device)
@@ -298,9 +309,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns:
             A `vmask.export.ExportResult`: the files, whether the mask is folded in, the greatest difference found.
         """
-        from vmask.export import export_classifier
+        from vmask.export import export_model
 
-        return export_classifier(self, path, format, overwrite)
+        return export_model(self._trained(), path, format, overwrite)
+
+    def _trained(self) -> TrainedModel:
+        return TrainedModel(
+            params=self.get_params(),
+            plan=self.plan_,
+            predictor=self._predictor(),
+            labels=self.classes_.tolist(),
+            data=self.data_,
+            history=self.history_,
+            best_epoch=self.best_epoch_,
+            about=self.about_,
+        )
 
     def _predictor(self) -> TextPredictor:
         check_is_fitted(self, "predictor_")
@@ -329,12 +352,12 @@ def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
     """
     if plan.train.init_from is None:
         return None
-    from vmask.fitting.pieces import PreparedPieces, fitted_out
+    from vmask.inference.piece_predictor import PiecePredictor
     from vmask.models.transformer import Transformer
-    from vmask.persistence import load_classifier
-    from vmask.piece_predictor import PiecePredictor
+    from vmask.persistence.model_folder import load_model
+    from vmask.training.prepare_pieces import PreparedPieces, fitted_out
 
-    predictor = load_classifier(Path(plan.train.init_from), "cpu").predictor_
+    predictor = load_model(Path(plan.train.init_from), "cpu").predictor
     where = f"init_from is {plan.train.init_from}"
     if not isinstance(data, PreparedPieces) or not isinstance(predictor, PiecePredictor):
         raise ConfigError(f"{where}. Only an encoder can start from another model; train CNN and LSTM anew.")

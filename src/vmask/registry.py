@@ -1,8 +1,8 @@
 """Names of plug-ins, read from file names and first docstring lines, so that listing them imports nothing.
 
 A room such as `vmask.masks` holds one file per plug-in. The file's name is the plug-in's name, the first line of its
-docstring is the description, and `@MASKS.register("name")` on its class makes the link. `contract.py` and files that
-start with an underscore are not plug-ins. Other packages add theirs by an entry point in the group of the room, e.g.
+docstring is the description, and `@MASKS.register("name")` on its class makes the link. Files without that line are
+no plug-ins. Other packages add theirs by an entry point in the group of the room, e.g.
 `[project.entry-points."vmask.masks"] mine = "my_package.mine:Mine"`; a notebook calls `MASKS.register` itself.
 
 What another package adds may be broken. Then whoever asks for it gets a `PluginError` that names the package, and
@@ -31,6 +31,13 @@ GROUPS = ("vmask.masks", "vmask.models", "vmask.explain", "vmask.metrics", "vmas
 
 log = logging.getLogger(__name__)
 _said: set[str] = set()
+
+
+@lru_cache
+def _plugin_files(folder: Path) -> dict[str, Path]:
+    """By name, the files of a room that register a plug-in of their own name."""
+    files = {path.stem: path for path in sorted(folder.glob("*.py"))}
+    return {name: path for name, path in files.items() if f'.register("{name}")' in path.read_text(encoding="utf-8")}
 
 
 class Registry(Generic[T]):
@@ -70,11 +77,7 @@ class Registry(Generic[T]):
         return sorted(self._files())
 
     def _files(self) -> dict[str, Path]:
-        return {
-            path.stem: path
-            for path in sorted(self._folder.glob("*.py"))
-            if path.stem != "contract" and not path.stem.startswith("_")
-        }
+        return _plugin_files(self._folder)
 
     def _points(self) -> dict[str, EntryPoint]:
         return points_of(self.package, self.kind, self.own())

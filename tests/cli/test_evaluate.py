@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from toy import BAD, GOOD, toy_texts, write_csv
-from vmask import TextClassifier, evaluate, explaining
+from vmask import TextClassifier, evaluate
+from vmask._core.locks import only_writer
 from vmask.cli import main
 from vmask.cli.evaluate import model_folders
 from vmask.errors import ModelFolderError
 from vmask.evaluation.result import SCORES, VALUES
-from vmask.locks import only_writer
+from vmask.explain import api
 from vmask.metrics import METRICS
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
@@ -517,11 +518,11 @@ def test_explanations_of_another_model_are_not_taken(vmask, fails, trained, othe
 
 def test_one_that_was_cut_off_goes_on_and_ends_the_same(vmask, trained, few, tmp_path, monkeypatch):
     monkeypatch.setattr("vmask.evaluation.run.CHUNK", 4)
-    monkeypatch.setattr(explaining, "CHUNK", 4)
+    monkeypatch.setattr(api, "CHUNK", 4)
     words = ["evaluate", trained, few, "--metrics", "aopc", *QUICK]
     whole = vmask(*words, "--out", tmp_path / "whole")
     out = tmp_path / "out"
-    explain = explaining.explain_texts
+    explain = api.explain_texts
     explained = []
 
     def counted(predictor, texts, method, *args, **named):

@@ -13,9 +13,10 @@ import time
 import pytest
 
 from toy import toy_texts, write_csv
-from vmask import Explanation, TextClassifier, explaining
+from vmask import Explanation, TextClassifier
 from vmask.errors import DataError, FileMissing
-from vmask.explanations_file import read_explanations
+from vmask.explain import api
+from vmask.explain.explanation_file import read_explanations
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
 
@@ -204,13 +205,13 @@ LIME = ["--method", "lime", "--method.samples", 50]
 @pytest.fixture
 def small_chunks(monkeypatch):
     """Texts are explained four at a time."""
-    monkeypatch.setattr(explaining, "CHUNK", 4)
+    monkeypatch.setattr(api, "CHUNK", 4)
 
 
 @pytest.fixture
 def cut_off(monkeypatch):
     """Stop after some explanations, as Control-C does."""
-    whole = explaining.explain_texts
+    whole = api.explain_texts
 
     def after(n):
         def broken(*args, **named):
@@ -219,7 +220,7 @@ def cut_off(monkeypatch):
                     raise KeyboardInterrupt
                 yield explanation
 
-        monkeypatch.setattr(explaining, "explain_texts", broken if n is not None else whole)
+        monkeypatch.setattr(api, "explain_texts", broken if n is not None else whole)
 
     return after
 
@@ -329,7 +330,7 @@ def test_a_process_that_was_killed_is_gone_on_with(vmask, trained, tmp_path):
         process.stdin.write("".join(f"{text}\n" for text in texts[:130]).encode())
         process.stdin.flush()  # it waits for more, so it is not done when it is killed
         deadline = time.monotonic() + 120
-        while (not part.exists() or part.read_bytes().count(b"\n") < explaining.CHUNK) and process.poll() is None:
+        while (not part.exists() or part.read_bytes().count(b"\n") < api.CHUNK) and process.poll() is None:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.kill()

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from experiments.tiny import PIECES, TINY, Inline, files, write_tiny
+from grid.tiny import PIECES, TINY, Inline, files, write_tiny
 from toy import toy_texts, write_csv
 from vmask.cli import main
 
@@ -17,7 +17,7 @@ BOTH = [{**BLOCK, "datasets": ["gone.csv", "reviews.csv"], "masks": ["base"], "s
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch):
-    monkeypatch.setattr("vmask.experiments.grid.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def done(tmp_path_factory):
     """The folder of a grid that is done. Do not write to it."""
     folder = tmp_path_factory.mktemp("done")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vmask.experiments.grid.Pool", Inline)
+        patch.setattr("vmask.grid.run.Pool", Inline)
         words = ["--out", str(folder / "out"), "--models", str(folder / "models"), "--quiet"]
         assert main(["grid", str(write_tiny(folder)), *words]) == 0
     return folder
@@ -139,7 +139,7 @@ def test_a_dry_run_when_all_is_done(grid, copy):
 
 def test_what_other_code_made_is_counted_and_done_again_with_stale(grid, copy, monkeypatch):
     for module in ("facts", "grid"):
-        monkeypatch.setattr(f"vmask.experiments.{module}.code_digest", lambda names=(): "other code")
+        monkeypatch.setattr(f"vmask.grid.{module}.code_digest", lambda names=(): "other code")
     ran = grid("--dry-run")
     assert ran.lines[-2:] == ["older: done by other code than this; --stale does them again", "nothing to do"]
     assert grid("--dry-run", "--json").json["pieces"] == {"older": PIECES}

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from vmask.web import server
+from vmask.serve import server
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_what_cannot_work_is_an_error_that_names_the_fix(fails, trained, not_ser
 
 
 def test_a_taken_port_is_an_error_before_a_model_is_loaded(fails, trained, not_served, monkeypatch):
-    monkeypatch.setattr("vmask.web.app.create_app", lambda *_args, **_named: pytest.fail("loaded"))
+    monkeypatch.setattr("vmask.serve.app.create_app", lambda *_args, **_named: pytest.fail("loaded"))
     with server.bind("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         err = fails("serve", trained, "--port", port)

@@ -13,10 +13,10 @@ import pytest
 from toy import toy_texts, write_csv
 from vmask.cli import show as command
 from vmask.errors import DataError
-from vmask.experiments.training import dataset_of
-from vmask.model_report.content import LEVELS
-from vmask.persistence import digest_of, read_config
-from vmask.web.examples import Examples
+from vmask.evaluation.dataset_training import dataset_of
+from vmask.persistence.model_folder import digest_of, read_config
+from vmask.report.model.content import LEVELS
+from vmask.serve.examples import Examples
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from safetensors import SafetensorError
 
 from toy import toy_texts, write_csv
 from vmask import TextClassifier
+from vmask._core.locks import only_writer
 from vmask.cli import main
-from vmask.locks import only_writer
 
 SMALL = ["--embeddings", "random", "--epochs", "2", "--learning-rate", "0.01", "--model.filters", "8"]
 MODEL = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
@@ -235,7 +235,7 @@ def test_offline_with_an_empty_cache_says_what_to_do_and_random_vectors_work(
     def offline(command, **kwargs):
         return subprocess.CompletedProcess(command, 1, "", "ERROR: No matching distribution found\n")
 
-    monkeypatch.setattr("vmask.data.assets.subprocess.run", offline)
+    monkeypatch.setattr("vmask.data.downloads.subprocess.run", offline)
     err = fails("train", toy_csv, "--out", tmp_path / "m")
     assert "Fetching word2vec-26k, once" in err
     assert "No matching distribution found" in err
@@ -284,7 +284,7 @@ def test_a_full_disk_at_the_end_costs_nothing(vmask, fails, toy_csv, tmp_path, m
     def full(*args):
         raise error
 
-    monkeypatch.setattr("vmask.persistence.save_file", full)
+    monkeypatch.setattr("vmask.persistence.model_folder.save_file", full)
     out = tmp_path / "m"
     err = fails("train", toy_csv, "--out", out, *SMALL)
     assert "could not be saved" in err
@@ -382,7 +382,7 @@ def test_a_finished_model_of_other_options_is_not_given_a_report(vmask, toy_csv,
 def test_a_checkpoint_whose_model_is_saved_is_removed(vmask, toy_csv, tmp_path, monkeypatch, level):
     out, options = tmp_path / "m", ["--report", level, *SMALL]
     with monkeypatch.context() as patch:
-        patch.setattr("vmask.files.remove_folder", lambda path: None)
+        patch.setattr("vmask._core.files.remove_folder", lambda path: None)
         killed_in_its_report(vmask, monkeypatch, toy_csv, "--out", out, *options)
     assert (out / "checkpoint").is_dir()
     assert vmask("train", toy_csv, "--out", out, "--resume", "--quiet", *options).code == 0
@@ -406,7 +406,7 @@ def test_resume_with_other_options_is_refused(vmask, fails, toy_csv, tmp_path, m
     def full(*args):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("vmask.persistence.save_file", full)
+    monkeypatch.setattr("vmask.persistence.model_folder.save_file", full)
     fails("train", toy_csv, "--out", tmp_path / "m", *SMALL)
     monkeypatch.undo()
     err = fails("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL, "--seed", "9")
@@ -472,7 +472,7 @@ def test_a_report_that_fails_costs_neither_model_nor_result(vmask, toy_csv, tmp_
     def broken(*args, **named):
         raise error
 
-    monkeypatch.setattr("vmask.model_report.collect.collect", broken)
+    monkeypatch.setattr("vmask.report.model.collect.collect", broken)
     done = vmask("train", toy_csv, "--out", tmp_path / "m", "--json", "--quiet", *SMALL)
     assert done.code == 0
     assert done.json["report"] is None
@@ -499,7 +499,7 @@ def test_no_stale_report_is_left_where_the_new_one_fails(vmask, toy_csv, tmp_pat
     def broken(*args, **named):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("vmask.model_report.collect.collect", broken)
+    monkeypatch.setattr("vmask.report.model.collect.collect", broken)
     assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL).code == 0
     assert names(out) == MODEL
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vmask import TextClassifier
-from vmask.splime import global_importance, pick
+from vmask.explain.aggregate import global_importance, pick
 
 
 @pytest.fixture(scope="module")

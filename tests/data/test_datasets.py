@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vmask.data import assets, datasets, hub
+from vmask.data import datasets, downloads, hub
 from vmask.data.card import Hub, SplitRule, load_card
 from vmask.data.datasets import load_dataset, load_table
 from vmask.data.splits import Split, complete
@@ -304,7 +304,7 @@ def test_reviews_are_rated_sentences(tmp_path, monkeypatch):
     lines = [f"{i}\t{(i % 5 - 2) / 2}\tsentence {i}" for i in range(100)]
     path = tmp_path / "r.txt"
     path.write_bytes("\r\n".join(lines).encode())
-    monkeypatch.setattr(assets, "fetch", lambda name: path)
+    monkeypatch.setattr(downloads, "fetch", lambda name: path)
     dataset = load_dataset("reviews")
     assert dataset.labels == ("negative", "positive")
     assert sizes(dataset) == {"train": 64, "dev": 8, "test": 8}

@@ -27,7 +27,7 @@ def test_the_data_room_imports_nothing_heavy():
         [
             "import sys",
             *(f"import vmask.data.{name}" for name in LIGHT),
-            "import vmask.embeddings",
+            "import vmask.pretrained.word_vectors",
             f"print([name for name in {HEAVY} if name in sys.modules])",
         ]
     )

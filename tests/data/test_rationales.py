@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vmask.data.check import check_dataset
 from vmask.data.datasets import load_dataset, load_table
+from vmask.data.paper_check import check_dataset
 from vmask.data.rationales import as_spans, join_tokens
 from vmask.data.splits import Split, complete, fingerprint
 from vmask.errors import AssetError, DataError, FileMissing

@@ -11,7 +11,7 @@ from linear import LinearWords
 from vmask import compare, evaluate
 from vmask.errors import ConfigError
 from vmask.evaluation.compare import NOTHING, compare_evaluations
-from vmask.report.scores import comparison_table, comparison_words
+from vmask.evaluation.score_tables import comparison_table, comparison_words
 
 WORDS = ["good", "fine", "bad", "poor"]
 RIGHT = {"good": 0.2, "fine": 0.1, "bad": -0.2, "poor": -0.1}

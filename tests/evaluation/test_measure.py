@@ -12,7 +12,7 @@ from toy import toy_texts
 from vmask import TextClassifier, evaluate, load_dataset
 from vmask.data.splits import Split
 from vmask.errors import ConfigError, DataError, UnknownName
-from vmask.evaluation.chosen import plugins, with_options
+from vmask.evaluation.resolve import plugins, with_options
 from vmask.explain import EXPLAINERS
 from vmask.metrics import METRICS
 

@@ -9,11 +9,11 @@ import pytest
 
 from games import Game, doc_of
 from predictors import LABELS, MAX_WORDS, piece_predictor, random_text, word_predictor
-from vmask import explaining
 from vmask.errors import MissingExtra
-from vmask.explain import EXPLAINERS
-from vmask.explain.contract import Doc, Explanation
-from vmask.explaining import explain_texts
+from vmask.explain import EXPLAINERS, api
+from vmask.explain.api import explain_texts
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc
 
 TEXT = "Good, GOOD film"
 
@@ -286,7 +286,7 @@ def test_neither_order_nor_company_nor_batches_nor_workers_change_an_explanation
     expected = explained(predictor, texts, method)
     for size in (1, 7, 512):
         alike(explained(predictor, texts, method, batch_size=size), expected)
-    monkeypatch.setattr(explaining, "CHUNK", 2)  # texts that a worker takes at a time
+    monkeypatch.setattr(api, "CHUNK", 2)  # texts that a worker takes at a time
     for workers in (2, 3):
         alike(explained(predictor, texts, method, workers=workers), expected)
     alike(explained(predictor, texts[::-1], method)[::-1], expected)

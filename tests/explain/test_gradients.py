@@ -9,21 +9,21 @@ import pytest
 import torch
 from torch import nn
 
-import vmask.predictor
+import vmask.inference.predictor
 from predictors import piece_predictor, random_text, word_predictor
 from toy import toy_texts
 from vmask import TextClassifier
-from vmask.data.batches import collate
-from vmask.data.vocabulary import WordTokenizer
 from vmask.errors import ConfigError, MissingExtra
 from vmask.explain import EXPLAINERS
 from vmask.explain._gradients import per_word
-from vmask.explain.contract import Doc
-from vmask.explaining import explain_texts
+from vmask.explain.api import explain_texts
+from vmask.inference.contract import Doc
+from vmask.inference.gradients import word_positions
+from vmask.inference.predictor import WordPredictor
 from vmask.masks import MASKS
 from vmask.models.contract import MaskedClassifier, WordEncoder
-from vmask.predictor import WordPredictor
-from vmask.seam import word_positions
+from vmask.text.batches import collate
+from vmask.text.vocabulary import WordTokenizer
 
 METHODS = ["integrated_gradients", "gradient_x_input", "saliency"]
 WORD_TEXTS = [random_text(length) for length in (1, 2, 7, 0, 15, 30)]
@@ -247,7 +247,7 @@ def test_neither_order_nor_company_nor_batches_change_a_score(make, model, metho
     same([explained(method, predictor, [text], **options)[0] for text in texts])
     same(explained(method, predictor.batched(2), texts, **options))
     same(explain_texts(predictor, texts, method, workers=2, **options))
-    monkeypatch.setattr(vmask.predictor, "MAX_POSITIONS", 50)
+    monkeypatch.setattr(vmask.inference.predictor, "MAX_POSITIONS", 50)
     same(explained(method, predictor, texts, **options))
 
 
@@ -261,7 +261,7 @@ def test_the_network_is_given_no_more_than_it_may(make, monkeypatch):
         return forward(x, lengths, masked)
 
     monkeypatch.setattr(predictor.model.encoder, "encode", counting)
-    monkeypatch.setattr(vmask.predictor, "MAX_POSITIONS", 64)
+    monkeypatch.setattr(vmask.inference.predictor, "MAX_POSITIONS", 64)
     explained("integrated_gradients", predictor, texts * 3, steps=9)
     assert max(rows * width for rows, width in shapes) <= 64
     shapes.clear()

@@ -21,12 +21,12 @@ from torch import nn
 
 from tiny_encoders import FAMILIES, SHORT, tokenizer
 from vmask import TextClassifier, __version__
-from vmask.data.batches import collate
 from vmask.errors import ExportError, MissingExtra
-from vmask.export import encoder_onnx, export_classifier, onnx
+from vmask.export import encoder_onnx, onnx
 from vmask.export.encoder_onnx import PieceGraph, run_encoder_onnx
 from vmask.export.hf import folded_network, unfoldable
 from vmask.masks import MASKS
+from vmask.text.batches import collate
 
 TEXTS = [
     "a lovely film about a small town",
@@ -62,7 +62,7 @@ def export_of(masking_encoder, tmp_path_factory):
         family, mask, options = CASES[name]
         classifier = masking_encoder(family, mask, **options)
         before = classifier.predict_proba(TEXTS)
-        result = export_classifier(classifier, tmp_path_factory.mktemp("exports") / name, "onnx")
+        result = classifier.export(tmp_path_factory.mktemp("exports") / name, "onnx")
         assert np.array_equal(classifier.predict_proba(TEXTS), before)
         return classifier, result
 

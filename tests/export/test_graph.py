@@ -8,12 +8,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vmask.data.batches import collate
 from vmask.errors import ConfigError
 from vmask.export.graph import word_graph
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.models.contract import WordEncoder
+from vmask.text.batches import collate
 
 TEXTS = [[3, 4, 5, 6, 7, 8, 9], [5, 4], [6], [7, 3, 3, 3], [], [1, 1], list(range(1, 30))]
 WORD_MODELS = [name for name in MODELS.names() if issubclass(MODELS.get(name), WordEncoder)]

@@ -20,11 +20,11 @@ from tokenizers import AddedToken
 
 from tiny_encoders import FAMILIES, SHORT, tokenizer
 from vmask import TextClassifier, __version__
-from vmask.data.batches import collate
-from vmask.data.pieces import PieceTokenizer
 from vmask.errors import ExportError
-from vmask.export import choose_format, export_classifier, hf
+from vmask.export import choose_format, hf
 from vmask.export.hf import folded_network, run_hf, sample_texts, save_tokenizer, unfoldable
+from vmask.text.batches import collate
+from vmask.text.pieces import PieceTokenizer
 
 TEXTS = [
     "a lovely film about a small town",
@@ -62,13 +62,13 @@ def case(request, masking_encoder, tmp_path_factory):
     """A classifier with VMASK over an encoder of each family, and its export. Do not write to it."""
     classifier = masking_encoder(request.param)
     out = tmp_path_factory.mktemp("exports") / request.param
-    return classifier, export_classifier(classifier, out)
+    return classifier, classifier.export(out)
 
 
 @pytest.fixture(scope="module")
 def exported(masking_encoder, tmp_path_factory):
     """One export of BERT with VMASK. Do not write to it."""
-    return export_classifier(masking_encoder(), tmp_path_factory.mktemp("exports") / "bert")
+    return masking_encoder().export(tmp_path_factory.mktemp("exports") / "bert")
 
 
 def pipeline(folder, **options):
@@ -258,7 +258,7 @@ def test_nothing_of_the_classifier_is_changed(family, masking_encoder, tmp_path)
 )
 def test_every_mask_that_can_be_folded(masking_encoder, tmp_path, mask, options, note):
     classifier = masking_encoder("bert", mask, **options)
-    result = export_classifier(classifier, tmp_path / "out")
+    result = classifier.export(tmp_path / "out")
     assert result.notes == (note,)
     answers = by_pipeline(result.path, TEXTS, ["neg", "pos"])
     np.testing.assert_allclose(answers, classifier.predict_proba(TEXTS), rtol=0, atol=1e-5)
@@ -277,8 +277,10 @@ def test_labels_of_every_kind_become_names(masking_encoder, tmp_path, labels):
 
 
 def test_an_encoder_goes_to_such_a_folder_unless_asked_otherwise(masking_encoder):
-    assert choose_format(masking_encoder(), None) == choose_format(masking_encoder(), "hf") == "hf"
-    assert choose_format(masking_encoder(), "onnx") == "onnx"
+    assert (
+        choose_format(masking_encoder()._trained(), None) == choose_format(masking_encoder()._trained(), "hf") == "hf"
+    )
+    assert choose_format(masking_encoder()._trained(), "onnx") == "onnx"
 
 
 def test_a_model_that_was_saved_and_loaded_exports_the_same(masking_encoder, exported, tmp_path):
@@ -467,7 +469,7 @@ def test_what_is_no_function_of_the_word_is_refused_with_the_way_out(masking_enc
     with pytest.raises(
         ExportError, match=rf"{reason}.*cannot be folded into an ordinary checkpoint. Use --format onnx"
     ):
-        export_classifier(masking_encoder("bert", mask, **options), tmp_path / "out", "hf")
+        masking_encoder("bert", mask, **options).export(tmp_path / "out", "hf")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -475,7 +477,7 @@ def test_what_is_no_function_of_the_word_is_refused_with_the_way_out(masking_enc
 def test_a_folder_that_answers_otherwise_is_not_kept(masking_encoder, tmp_path, monkeypatch, wrong):
     monkeypatch.setattr(hf, "run_hf", lambda folder, texts: run_hf(folder, texts) + wrong)
     with pytest.raises(ExportError, match=r"differ from the model's by .*, so it was not kept. Try the version of"):
-        export_classifier(masking_encoder(), tmp_path / "out")
+        masking_encoder().export(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

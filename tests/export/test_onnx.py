@@ -19,7 +19,7 @@ from torch import nn
 
 from vmask import TextClassifier, __version__
 from vmask.errors import ConfigError, ExportError, MissingExtra
-from vmask.export import export_classifier, onnx
+from vmask.export import onnx
 from vmask.export.onnx import export_module, run_onnx, sample_texts
 
 TEXTS = [
@@ -53,13 +53,13 @@ def case(request, toy, tmp_path_factory):
     """A classifier and its export. Do not write to it."""
     classifier = fit(toy, **CASES[request.param])
     out = tmp_path_factory.mktemp("exports") / request.param
-    return classifier, export_classifier(classifier, out, "onnx")
+    return classifier, classifier.export(out, "onnx")
 
 
 @pytest.fixture(scope="module")
 def exported(fitted, tmp_path_factory):
     """One export of a CNN-VMASK. Do not write to it."""
-    return export_classifier(fitted, tmp_path_factory.mktemp("exports") / "cnn")
+    return fitted.export(tmp_path_factory.mktemp("exports") / "cnn")
 
 
 def test_the_probabilities_are_the_models_in_any_company_and_padding(case):
@@ -159,7 +159,7 @@ def test_the_file_tells_nothing_of_the_machine_that_wrote_it(exported):
 def test_the_classifier_is_not_changed_and_the_same_again_is_the_same_file(fitted, exported, tmp_path):
     before = fitted.predict_proba(TEXTS)
     first = (exported.path / "model.onnx").read_bytes()
-    again = export_classifier(fitted, tmp_path / "again")
+    again = fitted.export(tmp_path / "again")
     assert (again.path / "model.onnx").read_bytes() == first
     assert np.array_equal(fitted.predict_proba(TEXTS), before)
     assert fitted.predictor_.model.encoder.embedding.weight.requires_grad
@@ -170,7 +170,7 @@ def test_labels_that_are_numbers_stay_numbers(toy, tmp_path, monkeypatch):
     texts, labels = toy
     classifier = fit((texts, [5 if label == "pos" else 1 for label in labels]), mask="base")
     monkeypatch.setattr(onnx, "run_onnx", lambda folder, texts: classifier.predict_proba(texts))
-    result = export_classifier(classifier, tmp_path / "out")
+    result = classifier.export(tmp_path / "out")
     assert json.loads((result.path / "config.json").read_text())["labels"] == [1, 5]
     assert result.notes == ("no mask to fold: base leaves the word vectors as they are",)
 
@@ -183,13 +183,13 @@ def test_a_file_that_answers_otherwise_is_not_kept(fitted, tmp_path, monkeypatch
     monkeypatch.setattr(onnx, "export_module", lambda *_: None)
     monkeypatch.setattr(onnx, "run_onnx", lambda folder, texts: fitted.predict_proba(texts) + wrong)
     with pytest.raises(ExportError, match=r"differ from the model's by .*, so it was not kept. Install the versions"):
-        export_classifier(fitted, tmp_path / "out")
+        fitted.export(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_whose_answer_depends_on_the_batch_is_refused(toy, tmp_path):
     with pytest.raises(ConfigError, match="so there is no one answer to export"):
-        export_classifier(fit(toy, model__count_padding=True), tmp_path / "out")
+        fit(toy, model__count_padding=True).export(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -197,7 +197,7 @@ def test_a_model_whose_answer_depends_on_the_batch_is_refused(toy, tmp_path):
 def test_a_missing_package_is_said_with_the_command(fitted, tmp_path, monkeypatch, missing):
     monkeypatch.setattr(onnx, "find_spec", lambda name: None if name == missing else name)
     with pytest.raises(MissingExtra, match=r"Export to ONNX needs the 'onnx' extra. Run: pip install 'vmask\[onnx\]'"):
-        export_classifier(fitted, tmp_path / "out")
+        fitted.export(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

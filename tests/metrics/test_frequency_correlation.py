@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from predictors import word_predictor
-from vmask.black_box import BlackBox
 from vmask.errors import ConfigError
+from vmask.inference.black_box import BlackBox
+from vmask.inference.predictor import WordImportance
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Facts, Subject
 from vmask.metrics.frequency_correlation import (
@@ -19,7 +20,6 @@ from vmask.metrics.frequency_correlation import (
     frequency_correlation,
     pearson,
 )
-from vmask.predictor import WordImportance
 
 
 def words(*pairs):

@@ -13,7 +13,8 @@ from sklearn.metrics import auc, average_precision_score, f1_score, precision_re
 
 from vmask.config import make
 from vmask.errors import ConfigError
-from vmask.explain.contract import Doc, Explanation
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc
 from vmask.metrics import METRICS
 from vmask.metrics._case import Case, Questions
 from vmask.metrics._rationales import marked_words, runs

@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from predictors import random_text, word_predictor
 from toy import BAD, GOOD, toy_texts
 from vmask import TextClassifier
-from vmask.black_box import BlackBox
 from vmask.errors import ConfigError
-from vmask.explain.contract import Doc
+from vmask.inference.black_box import BlackBox
+from vmask.inference.contract import Doc
 from vmask.metrics import METRICS, post_hoc_accuracy
 from vmask.metrics.contract import Facts, Subject
 from vmask.metrics.post_hoc_accuracy import PostHocAccuracy, PostHocOptions, _kept, _tfidf

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from vmask.config import make
 from vmask.errors import ConfigError
-from vmask.explain.contract import Doc, Explanation
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc
 from vmask.metrics._case import Case, Questions
 from vmask.metrics.contract import Facts
 from vmask.metrics.shortcut_precision import ShortcutPrecision

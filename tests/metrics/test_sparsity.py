@@ -12,8 +12,9 @@ from scipy.stats import entropy as scipy_entropy
 
 from predictors import random_text, word_predictor
 from vmask.errors import ConfigError
-from vmask.explain.contract import Doc, Explanation
-from vmask.explaining import explain_texts
+from vmask.explain.api import explain_texts
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc
 from vmask.metrics import METRICS
 from vmask.metrics._case import Case, Questions
 from vmask.metrics.contract import Facts

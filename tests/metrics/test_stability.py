@@ -12,7 +12,8 @@ from scipy.stats import kendalltau
 
 from vmask.config import make
 from vmask.errors import ConfigError
-from vmask.explain.contract import Doc, Explanation
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc
 from vmask.metrics import stability
 from vmask.metrics._case import Case, Questions
 from vmask.metrics.contract import Facts

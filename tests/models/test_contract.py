@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from registered import WORD_MODELS
-from vmask.data.batches import collate
 from vmask.masks import MASKS
 from vmask.masks.contract import Masked
 from vmask.models import MODELS
-from vmask.plan import make_plan
+from vmask.text.batches import collate
+from vmask.training.run_config import make_plan
 
 TEXTS = [[3, 4, 5, 6, 7, 8, 9], [5, 4], [6], [7, 3, 3, 3]]
 VOCABULARY, DIM, CLASSES = 12, 6, 3

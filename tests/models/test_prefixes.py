@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vmask.explain.lime import sample
-from vmask.kept import distinct_rows
+from vmask.inference.perturb import distinct_rows
 from vmask.models._prefixes import steps
 
 TEXTS = st.lists(st.lists(st.integers(1, 3), max_size=5), min_size=1, max_size=12)

@@ -9,12 +9,12 @@ import pytest
 import torch
 
 from tiny_encoders import FAMILIES, network, tokenizer
-from vmask.data.batches import collate
 from vmask.errors import VmaskError
 from vmask.masks import MASKS
 from vmask.masks.contract import Masked
 from vmask.models.transformer import Transformer, TransformerOptions
-from vmask.plan import make_plan
+from vmask.text.batches import collate
+from vmask.training.run_config import make_plan
 
 TEXTS = [[20, 30, 40, 25, 35, 45, 50], [21, 31], [22], [33, 20, 20, 44]]
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from vmask.evaluation.compare import compare
-from vmask.predictor import WordImportance
+from vmask.inference.predictor import WordImportance
 from vmask.report.comparison import UNMASKED, ComparisonPage, Side, render_comparison
 from vmask.report.pairs import pairs_of
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from vmask.explain.contract import Explanation
-from vmask.predictor import WordImportance
+from vmask.inference.predictor import WordImportance
 from vmask.report.page import CLOSING, Page, document_head, render
 
 EVIL = "<script>alert('x')</script>"

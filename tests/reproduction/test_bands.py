@@ -5,6 +5,7 @@ from math import nan, sqrt
 import numpy as np
 import pytest
 
+from vmask.evaluation.statistics import Estimate
 from vmask.reproduction.bands import (
     correlation_band,
     judge,
@@ -18,7 +19,6 @@ from vmask.reproduction.bands import (
 )
 from vmask.reproduction.results import Key
 from vmask.reproduction.table import Entry
-from vmask.statistics import Estimate
 
 BAND = (90.0, 94.0)
 

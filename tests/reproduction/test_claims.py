@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vmask.experiments.published import load_published
+from vmask.grid.published import load_published
 from vmask.reproduction.claim import sides, together
 from vmask.reproduction.claims import all_claims
 from vmask.reproduction.results import Results

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from vmask.experiments.store import Store
+from vmask.grid.store import Store
 from vmask.reproduction.examples import (
     INTRODUCTION,
     TABLE,

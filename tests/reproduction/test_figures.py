@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from vmask.errors import MissingExtra
-from vmask.experiments.store import Store
+from vmask.evaluation.statistics import seeds_interval
+from vmask.grid.store import Store
 from vmask.report.figures.labels import named, nearest, place_labels
 from vmask.reproduction import _clouds, figures
 from vmask.reproduction._found import curve, datasets, models
 from vmask.reproduction.results import Results
-from vmask.statistics import seeds_interval
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("wordcloud")

@@ -7,9 +7,9 @@ from math import nan
 
 import pytest
 
+from vmask.evaluation.statistics import Estimate
 from vmask.reproduction.formats import FIELDS, STYLE, csv_rows, html, latex, legend, markdown
 from vmask.reproduction.table import Entry, Row, Table
-from vmask.statistics import Estimate
 
 NASTY = r"a<b> & c|d _e_ *f* 5% $g$ #h {i} ~j ^k \l [m] `n` 'o' " + '"p"'
 

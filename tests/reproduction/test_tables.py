@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vmask.experiments.published import load_published
-from vmask.experiments.store import Store
+from vmask.grid.published import load_published
+from vmask.grid.store import Store
 from vmask.reproduction.context import Context
 from vmask.reproduction.formats import csv_rows, html, latex, markdown
 from vmask.reproduction.results import Results

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from reproduction.test_examples import Grid, explained
-from vmask.report.highlight import shade
+from vmask.explain.highlight import shade
 from vmask.reproduction import figures
 from vmask.reproduction.examples import FAINTEST, INTRODUCTION, TABLE
 from vmask.reproduction.write import draw, read_document, write_report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vmask.experiments.store import Store
+from vmask.grid.store import Store
 from vmask.reproduction.variants import variants_table
 
 

@@ -14,10 +14,10 @@ from toy import toy_texts
 from vmask import TextClassifier
 from vmask.config import make
 from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
-from vmask.fitting import prepare_data, train_plan
 from vmask.masks import MASKS
+from vmask.training.fit import prepare_data, train_plan
 from vmask.training.loop import _Run, _warn_of_collapse, best_epoch
-from vmask.training.progress import Silence, TrainingBar
+from vmask.training.progress import ProgressCallback, TrainingBar
 
 SMALL = {"embeddings": "random", "epochs": 3, "model__filters": 8, "mask__hidden": 20, "learning_rate": 0.02}
 
@@ -64,7 +64,7 @@ def test_training_leaves_the_callers_random_stream_alone():
     assert torch.equal(torch.rand(3), expected)
 
 
-class StopAfter(Silence):
+class StopAfter(ProgressCallback):
     """Ends the training in the middle of an epoch, as a kill would."""
 
     def __init__(self, steps):
@@ -129,7 +129,7 @@ def test_only_the_newest_checkpoint_is_kept_and_nothing_is_a_pickle(tmp_path):
 def test_a_loss_that_is_not_finite_stops_and_keeps_the_last_good_checkpoint(tmp_path, monkeypatch):
     texts, labels = toy_texts(100)
 
-    class Poison(Silence):
+    class Poison(ProgressCallback):
         """Ruins the weights in the second epoch."""
 
         steps = 0

@@ -8,8 +8,8 @@ import torch
 from tiny_encoders import network, tokenizer
 from vmask.config import TrainConfig
 from vmask.models.transformer import Transformer
-from vmask.plan import make_plan
 from vmask.training.optimizer import make_optimizer
+from vmask.training.run_config import make_plan
 
 CPU = torch.device("cpu")
 

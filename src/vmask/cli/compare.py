@@ -68,7 +68,7 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
 
 def _was_cut_off(args: argparse.Namespace) -> bool:
     """Whether the same was killed while it wrote its files: those are replaced then."""
-    from vmask.outside import read_json
+    from vmask._core.parsing import read_json
 
     try:
         return bool(args.out) and read_json(_unfinished(args)) == _asked(args)
@@ -77,9 +77,9 @@ def _was_cut_off(args: argparse.Namespace) -> bool:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from vmask.cli.talk import line_width, print_json, print_rich, say, say_result
-    from vmask.files import to_json, write_text
-    from vmask.report.scores import comparison_table, comparison_words
+    from vmask._core.files import to_json, write_text
+    from vmask.cli.console import line_width, print_json, print_rich, say, say_result
+    from vmask.evaluation.score_tables import comparison_table, comparison_words
 
     if args.html and not args.data:
         raise ConfigError("--html shows texts, so it needs the models and the data: vmask compare DIR_A DIR_B DATA")
@@ -105,9 +105,9 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _of_models(args: argparse.Namespace) -> Comparison:
+    from vmask._core.files import to_json, write_text
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.measure import evaluate
-    from vmask.files import to_json, write_text
 
     asked = measuring(args)
     folders = {"a": model_folders(args.a), "b": model_folders(args.b)}
@@ -140,10 +140,10 @@ def _write_page(
 ) -> None:
     """Write the page; of several trainings the first of each side explains the texts."""
     from vmask import __version__
-    from vmask.evaluation.chosen import plugins
-    from vmask.evaluation.texts import texts_of
+    from vmask._core.files import write_text
+    from vmask.evaluation.resolve import plugins
+    from vmask.evaluation.subjects import texts_of
     from vmask.explain import EXPLAINERS
-    from vmask.files import write_text
     from vmask.report.comparison import ComparisonPage, Side, render_comparison
     from vmask.report.pairs import pairs_of
 

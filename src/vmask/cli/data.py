@@ -30,8 +30,8 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from rich.table import Table
 
-    from vmask.cli.talk import print_json, print_rich, say
-    from vmask.data.check import check_dataset
+    from vmask.cli.console import print_json, print_rich, say
+    from vmask.data.paper_check import check_dataset
 
     report = check_dataset(args.name, args.data_dir)
     for note in report.notes:
@@ -50,8 +50,8 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _fetch(args: argparse.Namespace) -> int:
-    from vmask.cli.talk import print_json, say_result
-    from vmask.data.assets import fetch
+    from vmask.cli.console import print_json, say_result
+    from vmask.data.downloads import fetch
 
     path = fetch(args.name)
     if args.json:

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo; its folder may be there from last time, its own files are replaced."""
-    from vmask.cli.talk import print_json, print_rich, say
-    from vmask.demo import run_demo
+    from vmask.cli.console import print_json, print_rich, say
+    from vmask.report.demo import run_demo
 
     result = run_demo(
         data=args.data,

@@ -11,21 +11,21 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmask._core.files import is_free
+from vmask._core.locks import only_writer
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
 from vmask.errors import ConfigError, ModelFolderError, OutputExists
-from vmask.files import is_free
-from vmask.locks import only_writer
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import Dataset, Split
-    from vmask.evaluation.kept import KeptExplanations
+    from vmask.evaluation.explanation_cache import KeptExplanations
     from vmask.evaluation.result import Evaluation
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments; those of metrics and explainers join when they are asked for."""
-    from vmask.planted import PlantOptions
+    from vmask.evaluation.planted import PlantOptions
 
     parser.add_argument(
         "model", metavar="DIR", help="a model folder; several trainings of one model: commas between, or a pattern"
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace) -> int:
-    from vmask.cli.talk import say
+    from vmask.cli.console import say
     from vmask.evaluation.measure import evaluate
 
     if any(key.startswith("planted__") for key in vars(args)):
@@ -96,7 +96,7 @@ def _finish(
     keep: KeptExplanations | None = None,
 ) -> int:
     """Write and print what was found, after the lines `first`; so many of its notes were said already."""
-    from vmask.cli.talk import print_json, say, say_result
+    from vmask.cli.console import print_json, say, say_result
 
     for note in found.notes[said:]:
         say(args, note)
@@ -131,8 +131,8 @@ def count_of(found: Evaluation) -> str:
 
 def show(found: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line about predictions, then tables."""
-    from vmask.cli.talk import line_width, print_rich, say_result
-    from vmask.report.scores import confusion_table, score_tables, with_interval
+    from vmask.cli.console import line_width, print_rich, say_result
+    from vmask.evaluation.score_tables import confusion_table, score_tables, with_interval
 
     totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
     many = f", mean of {len(found.found)} models" if len(found.found) > 1 else ""
@@ -170,7 +170,7 @@ def measuring(args: argparse.Namespace) -> dict[str, Any]:
     """What is to be measured, as `evaluate` takes it, checked."""
     from vmask.config import HIDES, EvaluateConfig, make
     from vmask.errors import UnknownName
-    from vmask.evaluation.chosen import names, plugins, with_options
+    from vmask.evaluation.resolve import names, plugins, with_options
     from vmask.explain import EXPLAINERS
     from vmask.metrics import METRICS
 
@@ -221,15 +221,15 @@ def model_folders(named: str) -> list[Path]:
 
 def load_models(folders: Sequence[Path], device: str) -> list[TextClassifier]:
     """The models of the folders."""
-    from vmask.persistence import load_classifier
+    from vmask.classifier import TextClassifier
 
-    return [load_classifier(folder, device) for folder in folders]
+    return [TextClassifier.load(folder, device) for folder in folders]
 
 
 def keeper(args: argparse.Namespace, folders: Sequence[Path], within: str = "") -> KeptExplanations | None:
     """What keeps explanations in the folder of --out."""
-    from vmask.evaluation.kept import KeptExplanations
-    from vmask.persistence import read_config
+    from vmask.evaluation.explanation_cache import KeptExplanations
+    from vmask.persistence.model_folder import read_config
 
     if not args.out:
         return None
@@ -250,7 +250,7 @@ class Data:
 def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
     """The texts to measure on: a split of a dataset, or a whole file; columns are those of the training."""
     from vmask.data.datasets import Split
-    from vmask.evaluation.texts import load_data
+    from vmask.evaluation.subjects import load_data
 
     dataset = load_data(
         args.data,
@@ -269,11 +269,11 @@ def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
 
 def _planted(args: argparse.Namespace) -> int:
     """Train the model anew on texts with planted words, and see whose explanations find them."""
-    from vmask.cli.talk import say
+    from vmask.cli.console import say
     from vmask.config import make
     from vmask.data.datasets import Dataset
     from vmask.evaluation.measure import evaluate
-    from vmask.planted import PlantOptions, planted_words, relies, train_planted
+    from vmask.evaluation.planted import PlantOptions, planted_words, relies, train_planted
     from vmask.training.progress import TrainingBar
 
     if args.split or args.unlabelled:

@@ -63,14 +63,15 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Explain, and print or write what was found as it comes."""
-    from vmask.cli.talk import print_json, print_rich, say, say_result
+    from vmask._core.progress import shown
+    from vmask.classifier import TextClassifier
+    from vmask.cli.console import print_json, print_rich, say, say_result
     from vmask.config import ExplainConfig, make, to_dict
     from vmask.explain import EXPLAINERS
-    from vmask.explaining import at_once, explain_texts
-    from vmask.explanations_file import ExplanationsFile
-    from vmask.persistence import load_classifier, read_config
-    from vmask.report.highlight import summary
-    from vmask.training.progress import shown
+    from vmask.explain.api import at_once, explain_texts
+    from vmask.explain.explanation_file import ExplanationsFile
+    from vmask.explain.highlight import summary
+    from vmask.persistence.model_folder import read_config
 
     _check_named(args)
     # What is wrong with an option is said before the model is loaded.
@@ -85,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
         file = ExplanationsFile(Path(args.out), {**about["sha256"], **_decided(config, options)}, args.overwrite)
     check_page(args.html, args.overwrite or (file is not None and file.goes_on))
     texts, count, name = _texts(args, about["about"])
-    classifier = load_classifier(Path(args.model), args.device)
+    classifier = TextClassifier.load(Path(args.model), args.device)
     printing = args.json or not (args.out or args.html)
     done, together = file.done if file else 0, at_once(classifier, explainer)
     show_bar = (
@@ -190,7 +191,7 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The same for a split of a dataset or of a folder."""
-    from vmask.cli.talk import say
+    from vmask.cli.console import say
     from vmask.data.datasets import load_dataset
 
     known = about if Path(args.input).is_dir() else {}  # a dataset with a card names its columns itself

@@ -27,10 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Load, export, say what came of it."""
     from vmask.classifier import TextClassifier
-    from vmask.cli.talk import print_json, say, say_result
-    from vmask.export import export_classifier
+    from vmask.cli.console import print_json, say, say_result
 
-    result = export_classifier(TextClassifier.load(args.model, "cpu"), args.out, args.format, args.overwrite)
+    result = TextClassifier.load(args.model, "cpu").export(args.out, args.format, args.overwrite)
     if args.json:
         print_json({**dataclasses.asdict(result), "path": str(result.path)})
         return 0

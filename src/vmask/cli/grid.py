@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from vmask.cli.options import add_data_dir, add_json, whole_number
 
 if TYPE_CHECKING:
-    from vmask.experiments.grid import Grid, Outcome
-    from vmask.experiments.work import Task
+    from vmask.grid.run import Grid, Outcome
+    from vmask.grid.worker import Task
 
 VECTORS = "VMASK_VECTORS"
 """The variable that names the folder of word vectors, where the option does not."""
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Say what is to do, then do it. The exit code is 2 where a piece of work failed, now or before."""
-    from vmask.cli.talk import print_json, say, say_result
+    from vmask.cli.console import print_json, say, say_result
     from vmask.errors import WorkFailed
 
     grid = _grid(args)
@@ -90,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _grid(args: argparse.Namespace) -> Grid:
     from vmask.config import make
-    from vmask.data.assets import cache_dir
+    from vmask.data.downloads import cache_dir
     from vmask.errors import ConfigError, FileMissing
-    from vmask.experiments.grid import Grid, Wanted
-    from vmask.experiments.spec import Where, check_where, parse_seeds, parse_where, read_experiment
-    from vmask.experiments.work import Places
+    from vmask.grid.run import Grid, Wanted
+    from vmask.grid.spec import Where, check_where, parse_seeds, parse_where, read_experiment
+    from vmask.grid.worker import Places
 
     experiment = read_experiment(args.file)
     only = parse_where(args.only)
@@ -121,8 +121,8 @@ def _grid(args: argparse.Namespace) -> Grid:
 def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: list[tuple[str, str]]) -> Counter[str]:
     from contextlib import nullcontext
 
-    from vmask.cli.talk import say
-    from vmask.training.progress import advancing
+    from vmask._core.progress import advancing
+    from vmask.cli.console import say
 
     shown = not args.quiet and sys.stderr.isatty()
     with advancing(len(left), "pieces of the grid") if shown else nullcontext(lambda count: None) as advance:
@@ -153,8 +153,8 @@ def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> No
     """A table of what is done, by dataset, model and kind of work."""
     from rich.table import Table
 
-    from vmask.cli.talk import print_rich
-    from vmask.experiments.cell import short_name
+    from vmask.cli.console import print_rich
+    from vmask.grid.cell import short_name
 
     table = Table(box=None, pad_edge=False)
     for head in ("dataset", "model", "work", "done", "older", "failed", "to do"):

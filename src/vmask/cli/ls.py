@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Print a name and its description a line."""
-    from vmask.cli.talk import print_json, say_result
+    from vmask.cli.console import print_json, say_result
 
     asked = ALSO.get(args.kind, args.kind)
     if asked == "metrics":
@@ -63,7 +63,7 @@ def _listed(kind: str) -> dict[str, str]:
 
 def _metrics(args: argparse.Namespace) -> int:
     """Print what each metric is, with its range, direction, definition, citation and limits."""
-    from vmask.cli.talk import print_json, say_result
+    from vmask.cli.console import print_json, say_result
     from vmask.config import to_dict
     from vmask.metrics import METRICS
     from vmask.metrics.contract import FAMILIES, Facts

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from vmask import __version__
+from vmask._core.terminal import cleaned_streams, tell
 from vmask.cli.options import add_talk
 from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean, short
-from vmask.terminal import cleaned_streams, tell
 
 COMMANDS = (
     "train",

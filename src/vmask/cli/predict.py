@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Read, predict and print in chunks."""
     from vmask.classifier import TextClassifier
-    from vmask.cli.talk import print_json, say, say_result
+    from vmask.cli.console import print_json, say, say_result
 
     classifier = TextClassifier.load(args.model, args.device)
     labels = classifier.classes_.tolist()

@@ -67,7 +67,7 @@ def _whole(folder: Path) -> Iterator[None]:
 
 
 def _report(args: argparse.Namespace, folder: Path, published: Path | None) -> None:
-    from vmask.cli.talk import print_json, say_result
+    from vmask.cli.console import print_json, say_result
     from vmask.reproduction.write import FIGURES, draw, filling, read_document, write_report
 
     document = read_document(folder, published)
@@ -91,7 +91,7 @@ def _report(args: argparse.Namespace, folder: Path, published: Path | None) -> N
 def _show_check(document: Document, as_json: bool) -> None:
     from rich.table import Table
 
-    from vmask.cli.talk import print_json, print_rich, say_result
+    from vmask.cli.console import print_json, print_rich, say_result
     from vmask.reproduction.check import checked
 
     found = list(checked(document.tables))

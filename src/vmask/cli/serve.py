@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, given
-from vmask.web.config import TOKEN_VARIABLE, ServeConfig, is_loopback
+from vmask.serve.config import TOKEN_VARIABLE, ServeConfig, is_loopback
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Take the port, load the models, serve until Ctrl-C."""
-    from vmask.cli.talk import print_json, say, say_result
+    from vmask.cli.console import print_json, say, say_result
     from vmask.config import make
     from vmask.errors import MissingExtra
 
@@ -35,12 +35,12 @@ def run(args: argparse.Namespace) -> int:
     settings = make(ServeConfig, named)
     if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
         raise MissingExtra("vmask serve", "serve")
-    from vmask.persistence import read_config
+    from vmask.persistence.model_folder import read_config
 
     for folder in args.models:
         read_config(Path(folder))
-    from vmask.web.app import create_app
-    from vmask.web.server import address_of, bind, run_app
+    from vmask.serve.app import create_app
+    from vmask.serve.server import address_of, bind, run_app
 
     with bind(settings.host, settings.port) as listening:
         if not is_loopback(settings.host):

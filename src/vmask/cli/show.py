@@ -39,10 +39,11 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Read model and data, measure and explain, write."""
-    from vmask.cli.talk import print_json, say, say_result
-    from vmask.model_report.collect import collect, other_data
-    from vmask.model_report.write import check_replaceable, write_report
-    from vmask.persistence import REPORT, check_files, digest_of, load_classifier, read_config
+    from vmask.classifier import TextClassifier
+    from vmask.cli.console import print_json, say, say_result
+    from vmask.persistence.model_folder import REPORT, check_files, digest_of, read_config
+    from vmask.report.model.collect import collect, other_data
+    from vmask.report.model.write import check_replaceable, write_report
 
     folder = Path(args.model)
     config = read_config(folder)
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     dataset = _dataset(args, about)
     if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):  # data that the user named
         say(args, other_data(dataset))
-    classifier = load_classifier(folder, args.device)
+    classifier = TextClassifier.load(folder, args.device)
     progress = not args.quiet and sys.stderr.isatty()
     content = collect(classifier, dataset, args.report, folder=folder, progress=progress)
     write_report(content, page)
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> Any:
     """The data that the model was trained on, or that was named."""
-    from vmask.experiments.training import dataset_of
+    from vmask.evaluation.dataset_training import dataset_of
 
     try:
         return dataset_of(about, args.data, args.data_dir)
@@ -92,7 +93,7 @@ def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> Any:
 
 
 def _figures(args: argparse.Namespace, classifier: Any, dataset: Any, content: Any) -> list[Path]:
-    from vmask.model_report.figures import draw
     from vmask.report.figures.style import save
+    from vmask.report.model.figures import draw
 
     return [path for picture in draw(classifier, dataset, content) for path in save(picture, args.figures)]

@@ -14,9 +14,9 @@ from typing import Any
 from vmask.cli.main import is_main_process
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, given, one_of
 from vmask.config import DataConfig, TrainConfig
-from vmask.encoders import is_encoder_name, public_name
 from vmask.masks import MASKS
 from vmask.models import MODELS
+from vmask.pretrained.encoders import is_encoder_name, public_name
 
 SKEWED = 0.8
 """Share of one class from which accuracy alone misleads."""
@@ -68,9 +68,9 @@ def _short(model: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Train, score on the test split, save, write the report."""
-    from vmask.locks import only_writer
-    from vmask.persistence import check_free
-    from vmask.plan import resolve_model
+    from vmask._core.locks import only_writer
+    from vmask.persistence.model_folder import check_free
+    from vmask.training.run_config import resolve_model
 
     resolve_model(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
     out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
@@ -84,13 +84,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
+    from vmask._core.files import remove_folder
     from vmask.classifier import TextClassifier
-    from vmask.cli.talk import say
+    from vmask.cli.console import say
     from vmask.data.datasets import load_dataset
     from vmask.errors import OutputExists
-    from vmask.experiments.training import describe_training, fit_dataset, recorded_source
-    from vmask.files import remove_folder
-    from vmask.persistence import CHECKPOINT, CONFIG, is_trained, tidy
+    from vmask.evaluation.dataset_training import describe_training, fit_dataset, recorded_source
+    from vmask.persistence.model_folder import CHECKPOINT, CONFIG, is_trained, tidy
     from vmask.training.progress import TrainingBar
 
     dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
@@ -144,8 +144,9 @@ def _trained_before(
     args: argparse.Namespace, out: Path, classifier: Any, dataset: Any
 ) -> tuple[Any, dict[str, Any]] | None:
     """The model in `out` with its scores, where this very command made it and was cut off after that."""
-    from vmask.experiments.training import SCORES
-    from vmask.persistence import is_trained, lacks_report, load_classifier, read_config
+    from vmask.classifier import TextClassifier
+    from vmask.evaluation.dataset_training import SCORES
+    from vmask.persistence.model_folder import is_trained, lacks_report, read_config
 
     if not is_trained(out) or not lacks_report(out):
         return None
@@ -153,12 +154,12 @@ def _trained_before(
     about = config["about"]
     if config["plan"] != classifier.plan().to_dict() or about.get("dataset_fingerprint") != dataset.fingerprint:
         return None
-    return load_classifier(out, args.device), {name: about[name] for name in SCORES if name in about}
+    return TextClassifier.load(out, args.device), {name: about[name] for name in SCORES if name in about}
 
 
 def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], dataset: Any, out: Path) -> None:
     """Write the report, and say how it went."""
-    from vmask.cli.talk import print_json
+    from vmask.cli.console import print_json
 
     report = _report(args, classifier, dataset, out)
     if args.json:
@@ -169,9 +170,9 @@ def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], d
 
 def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) -> Path | None:
     """Write the report; whatever goes wrong, the model is saved already and the training was no waste."""
-    from vmask.model_report.collect import collect
-    from vmask.model_report.write import write_report
-    from vmask.persistence import REPORT
+    from vmask.persistence.model_folder import REPORT
+    from vmask.report.model.collect import collect
+    from vmask.report.model.write import write_report
 
     if args.report == "none":
         return None
@@ -191,9 +192,9 @@ def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) 
 
 def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
     """Say what is wrong with an option before any data is read."""
-    from vmask.encoders import load_encoder_config
-    from vmask.plan import make_plan
+    from vmask.pretrained.encoders import load_encoder_config
     from vmask.training.device import find_device
+    from vmask.training.run_config import make_plan
 
     plan = make_plan(args.model, args.mask, args.preset, **options)
     if plan.reads_pieces:
@@ -220,7 +221,7 @@ def _worth_knowing(dataset: Any) -> Iterator[str]:
 def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
-    from vmask.cli.talk import say_result
+    from vmask.cli.console import say_result
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    from vmask.splime import RANKINGS
+    from vmask.explain.aggregate import RANKINGS
 
     parser.add_argument("model", metavar="DIR", nargs="?", help="a model folder")
     parser.add_argument("--top", type=at_least_0, default=20, metavar="N", help="how many words [20]; 0 for all")
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _words_of_model(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
-    from vmask.cli.talk import print_json, print_rich
+    from vmask.cli.console import print_json, print_rich
     from vmask.metrics.frequency_correlation import frequency_correlation
 
     classifier = TextClassifier.load(args.model, args.device)
@@ -87,9 +87,9 @@ def _words_of_model(args: argparse.Namespace) -> int:
 
 
 def _words_of_explanations(args: argparse.Namespace) -> int:
-    from vmask.cli.talk import print_json, print_rich
-    from vmask.explanations_file import read_explanations
-    from vmask.splime import global_importance
+    from vmask.cli.console import print_json, print_rich
+    from vmask.explain.aggregate import global_importance
+    from vmask.explain.explanation_file import read_explanations
 
     ranked = global_importance(
         read_explanations(args.explanations), args.by or "signed", label=args.label, min_count=args.min_count
@@ -123,7 +123,7 @@ def _words_of_explanations(args: argparse.Namespace) -> int:
 
 def _picked(args: argparse.Namespace) -> list[tuple[int, Explanation]]:
     """The picked explanations with their numbers in the file, which is read twice so that no other is held."""
-    from vmask.splime import pick
+    from vmask.explain.aggregate import pick
 
     places = pick((explanation for _, explanation in _asked(args)), args.pick)
     found = {place: one for place, one in enumerate(_asked(args)) if place in places}
@@ -132,7 +132,7 @@ def _picked(args: argparse.Namespace) -> list[tuple[int, Explanation]]:
 
 def _asked(args: argparse.Namespace) -> Iterator[tuple[int, Explanation]]:
     """Explanations of the class that was asked for, each with its number in the file."""
-    from vmask.explanations_file import read_explanations
+    from vmask.explain.explanation_file import read_explanations
 
     for number, explanation in enumerate(read_explanations(args.explanations)):
         if args.label is None or str(explanation.target) == args.label:

@@ -1,1 +1,1 @@
-"""Datasets, files of texts, words and vocabularies: everything up to the first tensor (`batches`)."""
+"""Datasets and tables of texts and labels: from a name, a file or a stream to splits."""

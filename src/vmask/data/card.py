@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+from vmask._core.parsing import read_yaml
 from vmask.errors import DataError, UnknownName, did_you_mean, short
-from vmask.outside import read_yaml
 from vmask.registry import broken, points_of, works
 
 CARD = "card.yaml"

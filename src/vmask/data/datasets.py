@@ -15,13 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from vmask._core.parsing import read_text
 from vmask.data.card import CARD, Card, card_folder, card_names, load_card, override
-from vmask.data.labelled import Source, read_source
+from vmask.data.labels import Source, read_source
 from vmask.data.rationales import read_trees
 from vmask.data.readers import TABLES, Row, existing, read_rows, table_kind
 from vmask.data.splits import Split, complete, fingerprint, shared_texts
 from vmask.errors import AssetError, DataError, FileMissing, UnknownName
-from vmask.outside import read_text
 
 __all__ = ["Dataset", "Split", "load_dataset", "load_table"]
 
@@ -209,7 +209,7 @@ def _folder(folder: Path, card: Card | None) -> Source:
 
 
 def _reviews() -> Source:
-    from vmask.data.assets import fetch
+    from vmask.data.downloads import fetch
 
     card = load_card("reviews")
     return Source("reviews", {"all": _review_rows(fetch("reviews"))}, card, card.labels, text="text", label="label")

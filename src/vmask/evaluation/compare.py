@@ -14,9 +14,7 @@ from vmask.errors import ConfigError
 from vmask.evaluation.measure import evaluate
 from vmask.evaluation.result import Evaluation, Key, in_common, without_nan
 from vmask.evaluation.run import FLOOR
-from vmask.evaluation.texts import texts_of
-from vmask.metrics.contract import Facts
-from vmask.statistics import (
+from vmask.evaluation.statistics import (
     CONFIDENCE,
     Difference,
     holm,
@@ -24,6 +22,8 @@ from vmask.statistics import (
     paired_statistic_difference,
     seeds_difference,
 )
+from vmask.evaluation.subjects import texts_of
+from vmask.metrics.contract import Facts
 
 NOTHING = "no difference that this sample can show"
 FLOORS = (FLOOR, "frequency", "tfidf", "majority")
@@ -84,7 +84,7 @@ class Comparison:
 
     def __str__(self) -> str:
         """The comparison as a table, in words, and how it was made."""
-        from vmask.report.scores import comparison_text
+        from vmask.evaluation.score_tables import comparison_text
 
         return comparison_text(self)
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from vmask import __version__
+from vmask._core.random_streams import numpy_stream
 from vmask.config import EvaluateConfig, make, to_dict
 from vmask.errors import ConfigError
-from vmask.evaluation.chosen import ALL, Named, fitting, names, plugins, ways_of_hiding
+from vmask.evaluation.resolve import ALL, Named, fitting, names, plugins, ways_of_hiding
 from vmask.evaluation.result import Evaluation
 from vmask.evaluation.run import FLOOR, Kept, Run
-from vmask.evaluation.texts import confusion, digest_of, subject_of, texts_of
+from vmask.evaluation.subjects import confusion, digest_of, subject_of, texts_of
 from vmask.explain import EXPLAINERS
-from vmask.explaining import as_predictor
+from vmask.explain.api import as_predictor
 from vmask.metrics import METRICS
 from vmask.registry import Registry
-from vmask.training.seeding import numpy_stream
 
 
 def evaluate(

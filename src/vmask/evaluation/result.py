@@ -14,14 +14,20 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.files import sweep, to_json, write_text
+from vmask._core.json_schema import NOTHING, NUMBER, Values, misfit
+from vmask._core.parsing import parse_json, read_json
 from vmask.config import make
 from vmask.errors import ConfigError, DataError, OutputExists, UnknownName
-from vmask.files import sweep, to_json, write_text
-from vmask.json_shapes import NOTHING, NUMBER, Values, misfit
+from vmask.evaluation.statistics import (
+    Estimate,
+    mean_interval,
+    seeds_and_examples_interval,
+    seeds_interval,
+    statistic_interval,
+)
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Facts, Metric, Series
-from vmask.outside import parse_json, read_json
-from vmask.statistics import Estimate, mean_interval, seeds_and_examples_interval, seeds_interval, statistic_interval
 
 SCORES, VALUES = "scores.json", "values.jsonl"
 """Files of a saved evaluation."""
@@ -103,7 +109,7 @@ class Evaluation:
 
     def __str__(self) -> str:
         """The scores as tables."""
-        from vmask.report.scores import evaluation_text
+        from vmask.evaluation.score_tables import evaluation_text
 
         return evaluation_text(self)
 

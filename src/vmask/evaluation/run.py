@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.progress import advancing
 from vmask.config import EvaluateConfig, make
-from vmask.data.words import chunks
 from vmask.evaluation.result import Key
 from vmask.explain import EXPLAINERS
+from vmask.explain.aggregate import WordSums
+from vmask.explain.api import CHUNK, at_once, explain_texts, number_of
 from vmask.explain.contract import Explanation
-from vmask.explaining import CHUNK, at_once, explain_texts, number_of
 from vmask.metrics._case import Case, Questions
 from vmask.metrics.contract import ExplanationMetric, Metric, ModelMetric, Series, Subject
-from vmask.splime import WordSums
-from vmask.training.progress import advancing
+from vmask.text.words import chunks
 
 log = logging.getLogger("vmask")
 

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask.errors import MissingExtra
-from vmask.explain.contract import Doc, Explainer, Explanation, classes_of
+from vmask.explain.contract import Explainer, Explanation, classes_of
+from vmask.inference.contract import Doc
 
 if TYPE_CHECKING:
-    from vmask.seam import AtSeam
+    from vmask.inference.gradients import AtSeam
 
 
 class GradientExplainer(Explainer):

@@ -10,7 +10,7 @@ from vmask.explain import EXPLAINERS
 from vmask.explain._gradients import GradientExplainer
 
 if TYPE_CHECKING:
-    from vmask.seam import AtSeam
+    from vmask.inference.gradients import AtSeam
 
 
 @EXPLAINERS.register("gradient_x_input")

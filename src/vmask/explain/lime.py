@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.random_streams import numpy_stream
 from vmask.config import check_positive, option
 from vmask.explain import EXPLAINERS
 from vmask.explain._local_model import Array, Moments, explained, forward_selection, ridge
-from vmask.explain.contract import Doc, Explainer, Explanation, Predictor, classes_of
-from vmask.training.seeding import numpy_stream
+from vmask.explain.contract import Explainer, Explanation, classes_of
+from vmask.inference.contract import Doc, Predictor
 
 BLOCK = 1000
 """Perturbations of a text that are drawn at a time. Another number would draw others."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from vmask.explain import EXPLAINERS
-from vmask.explain.contract import Doc, Explainer, Explanation, MaskScores, classes_of
+from vmask.explain.contract import Explainer, Explanation, classes_of
+from vmask.inference.contract import Doc, MaskScores
 
 
 @EXPLAINERS.register("mask")

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from vmask.explain import EXPLAINERS
-from vmask.explain.contract import Doc, Explainer, Explanation, Predictor, classes_of
+from vmask.explain.contract import Explainer, Explanation, classes_of
+from vmask.inference.contract import Doc, Predictor
 
 BLOCK = 1000
 """Words of a text that are hidden in turn before the next are."""

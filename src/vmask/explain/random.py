@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from vmask._core.random_streams import numpy_stream
 from vmask.explain import EXPLAINERS
-from vmask.explain.contract import Doc, Explainer, Explanation, Predictor, classes_of
-from vmask.training.seeding import numpy_stream
+from vmask.explain.contract import Explainer, Explanation, classes_of
+from vmask.inference.contract import Doc, Predictor
 
 
 @EXPLAINERS.register("random")

@@ -13,7 +13,7 @@ from vmask.explain import EXPLAINERS
 from vmask.explain._gradients import GradientExplainer
 
 if TYPE_CHECKING:
-    from vmask.seam import AtSeam
+    from vmask.inference.gradients import AtSeam
 
 ORDERS = {"l2": 2.0, "l1": 1.0, "max": float("inf")}
 

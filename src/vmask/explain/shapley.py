@@ -11,11 +11,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.random_streams import numpy_stream
 from vmask.config import check_positive, option
 from vmask.errors import ConfigError
 from vmask.explain import EXPLAINERS
-from vmask.explain.contract import Doc, Explainer, Explanation, Predictor, classes_of
-from vmask.training.seeding import numpy_stream
+from vmask.explain.contract import Explainer, Explanation, classes_of
+from vmask.inference.contract import Doc, Predictor
 
 BLOCK_ROWS = 4096
 """Perturbations of a text that are drawn at a time, or those of two orders where these are more."""

@@ -1,4 +1,4 @@
-"""Trained classifiers for programs without vmask. One file a format; `export_classifier` is the way in."""
+"""Trained classifiers for programs without vmask. One file a format; `export_model` is the way in."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vmask.errors import ConfigError, UnknownName
 
 if TYPE_CHECKING:
-    from vmask.classifier import TextClassifier
+    from vmask.training.trained_model import TrainedModel
 
 FORMATS = ("hf", "onnx")
 
@@ -52,13 +52,13 @@ class ExportResult:
     notes: tuple[str, ...]
 
 
-def export_classifier(
-    classifier: TextClassifier, path: str | Path, format: str | None = None, overwrite: bool = False
+def export_model(
+    trained: TrainedModel, path: str | Path, format: str | None = None, overwrite: bool = False
 ) -> ExportResult:
-    """Write a fitted classifier for programs without vmask, and try it against the classifier.
+    """Write a trained model for programs without vmask, and compare its answers with the model's.
 
     Args:
-        classifier: a fitted classifier; it is not changed.
+        trained: the model; it is not changed.
         path: the folder; it is there in full at the end, or not at all.
         format: one of `FORMATS`; None is `onnx` for models over words, `hf` for encoders.
         overwrite: replace an export that is there. Anything else is never replaced.
@@ -72,15 +72,15 @@ def export_classifier(
     from vmask.export.folder import check_target, filling
 
     path = Path(path)
-    format = choose_format(classifier, format)
+    format = choose_format(trained, format)
     check_target(path, overwrite)
     with filling(path) as folder:
-        written = _write(classifier, format, folder)
+        written = _write(trained, format, folder)
         sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
     return ExportResult(path, format, written.folded, written.difference, tuple(sizes), sizes, written.notes)
 
 
-def choose_format(classifier: TextClassifier, format: str | None) -> str:
+def choose_format(trained: TrainedModel, format: str | None) -> str:
     """The format that was asked for, or the usual one of the model.
 
     Raises:
@@ -88,30 +88,30 @@ def choose_format(classifier: TextClassifier, format: str | None) -> str:
     """
     from vmask.models.contract import WordEncoder
 
-    over_words = isinstance(classifier._predictor().model.encoder, WordEncoder)
+    over_words = isinstance(trained.predictor.model.encoder, WordEncoder)
     if format is None:
         return "onnx" if over_words else "hf"
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
     if format == "hf" and over_words:
         raise ConfigError(
-            f"A {classifier.plan_.model} cannot be a Hugging Face folder: transformers has no class that loads it. "
+            f"A {trained.plan.model} cannot be a Hugging Face folder: transformers has no class that loads it. "
             "Use --format onnx."
         )
     return format
 
 
-def _write(classifier: TextClassifier, format: str, folder: Path) -> Written:
+def _write(trained: TrainedModel, format: str, folder: Path) -> Written:
     from vmask.models.contract import WordEncoder
 
-    if isinstance(classifier._predictor().model.encoder, WordEncoder):
+    if isinstance(trained.predictor.model.encoder, WordEncoder):
         from vmask.export.onnx import write_onnx
 
-        return write_onnx(classifier, folder)
+        return write_onnx(trained, folder)
     if format == "hf":
         from vmask.export.hf import write_hf
 
-        return write_hf(classifier, folder)
+        return write_hf(trained, folder)
     from vmask.export.encoder_onnx import write_encoder_onnx
 
-    return write_encoder_onnx(classifier, folder)
+    return write_encoder_onnx(trained, folder)

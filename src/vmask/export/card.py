@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vmask.model_card import model_card
+from vmask.persistence.model_card import model_card
 
 if TYPE_CHECKING:
-    from vmask.classifier import TextClassifier
+    from vmask.training.trained_model import TrainedModel
 
 FENCE = "```python"
 _LOAD = """\
@@ -84,25 +84,25 @@ for text, row in zip(texts, probabilities):
 )
 
 
-def onnx_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
+def onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
     """The card as Markdown: the facts of the model card, how it was exported, code that runs it."""
-    return _card(classifier, "ONNX", notes, ONNX)
+    return _card(trained, "ONNX", notes, ONNX)
 
 
-def encoder_onnx_card(classifier: TextClassifier, notes: Sequence[str]) -> str:
+def encoder_onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
     """The same for an encoder."""
-    return _card(classifier, "ONNX", notes, ENCODER_ONNX)
+    return _card(trained, "ONNX", notes, ENCODER_ONNX)
 
 
-def hf_card(classifier: TextClassifier, notes: Sequence[str], masked: bool) -> str:
+def hf_card(trained: TrainedModel, notes: Sequence[str], masked: bool) -> str:
     """The same for a Hugging Face folder, with the head that the hub reads."""
     head = (
         "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags: [vmask, interpretability]\n---\n\n"
     )
-    use = HF.replace("{max_tokens}", str(classifier.data_["max_tokens"])) + (FOLDED if masked else "")
-    return head + _card(classifier, "a Hugging Face checkpoint", notes, use)
+    use = HF.replace("{max_tokens}", str(trained.data["max_tokens"])) + (FOLDED if masked else "")
+    return head + _card(trained, "a Hugging Face checkpoint", notes, use)
 
 
-def _card(classifier: TextClassifier, format: str, notes: Sequence[str], use: str) -> str:
-    facts = model_card(classifier).partition(FENCE)[0].rstrip()  # behind them stands how to load it in vmask
+def _card(trained: TrainedModel, format: str, notes: Sequence[str], use: str) -> str:
+    facts = model_card(trained).partition(FENCE)[0].rstrip()  # behind them stands how to load it in vmask
     return f"{facts}\n\nExported to {format}: {'; '.join(notes)}.\n\n{use}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vmask import __version__
+from vmask._core.files import sha256, to_json
 from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import encoder_onnx_card
@@ -26,15 +27,14 @@ from vmask.export.hf import (
     unfoldable,
 )
 from vmask.export.onnx import MODEL, check_installed, export_module, onnx_session
-from vmask.files import sha256, to_json
+from vmask.inference.piece_predictor import PiecePredictor
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.transformer import Transformer
-from vmask.piece_predictor import PiecePredictor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vmask.classifier import TextClassifier
+    from vmask.training.trained_model import TrainedModel
 
 
 class PieceGraph(nn.Module):
@@ -79,7 +79,7 @@ class PieceGraph(nn.Module):
         return at_seam
 
 
-def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
+def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
     """Write an encoder to a folder, and try it against the classifier.
 
     Raises:
@@ -87,10 +87,10 @@ def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
         ExportError: where the model cannot be written, or the file answers otherwise than the model.
     """
     check_installed()
-    predictor = on_cpu(classifier)
+    predictor = on_cpu(trained)
     texts = sample_texts(predictor)
     expected = predictor.predict_docs(predictor.prepare(texts))
-    name = classifier.plan_.mask
+    name = trained.plan.mask
     model = predictor.model.requires_grad_(False)
     assert isinstance(model.encoder, Transformer)
     kept = unfoldable(model, name)
@@ -110,7 +110,7 @@ def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
     note = f"mask kept in the graph: {kept[0].lower()}{kept[1:]}" if kept else "mask folded into the word vectors"
     if does_nothing(model):
         note = nothing_to_fold(name)
-    (folder / CARD).write_text(encoder_onnx_card(classifier, (note,)), encoding="utf-8")
+    (folder / CARD).write_text(encoder_onnx_card(trained, (note,)), encoding="utf-8")
     files = sorted(file.name for file in folder.iterdir())
     config = {
         "labels": list(predictor.labels),
@@ -120,7 +120,7 @@ def write_encoder_onnx(classifier: TextClassifier, folder: Path) -> Written:
         "vmask": {
             "version": __version__,
             "export": "onnx",
-            "model": classifier.data_["encoder"],
+            "model": trained.data["encoder"],
             "mask": name,
             "folded": not kept,
             "files": sorted([*files, CONFIG]),

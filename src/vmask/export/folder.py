@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from vmask._core.files import is_free, left_behind
+from vmask._core.folders import recover, replacing_folder
+from vmask._core.parsing import read_json
 from vmask.errors import DataError, ExportError, OutputExists, VmaskError
-from vmask.files import is_free, left_behind
-from vmask.folders import recover, replacing_folder
-from vmask.outside import read_json
 
 CONFIG, CARD, TOKENIZER = "config.json", "README.md", "tokenizer.json"
 

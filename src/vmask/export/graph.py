@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vmask.data.words import PAD
 from vmask.errors import ConfigError
-from vmask.folding import fold
+from vmask.inference.folding import fold
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
 from vmask.models.contract import MaskedClassifier, WordEncoder
 from vmask.models.lstm import LSTM
+from vmask.text.words import PAD
 
 
 class WordGraph(nn.Module):

@@ -13,39 +13,39 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask import __version__
-from vmask.data.pieces import PieceTokenizer
-from vmask.encoders import load_pretrained, quiet
+from vmask._core.files import make_ordinary, to_json
 from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
-from vmask.files import make_ordinary, to_json
-from vmask.folding import fold
+from vmask.inference.folding import fold
+from vmask.inference.piece_predictor import PiecePredictor
 from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
 from vmask.models.transformer import Transformer
-from vmask.piece_predictor import PiecePredictor
+from vmask.pretrained.encoders import load_pretrained, quiet
+from vmask.text.pieces import PieceTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vmask.classifier import TextClassifier
+    from vmask.training.trained_model import TrainedModel
 
 TOKENIZER_CONFIG = "tokenizer_config.json"
 TOLERANCE = 1e-4
 """How far a probability may be from the model's."""
 
 
-def write_hf(classifier: TextClassifier, folder: Path) -> Written:
+def write_hf(trained: TrainedModel, folder: Path) -> Written:
     """Write an encoder as transformers writes its own, with the mask folded in, and try it against the classifier.
 
     Raises:
         ExportError: where the mask cannot be folded, or the folder answers otherwise than the model.
     """
-    predictor = on_cpu(classifier)
+    predictor = on_cpu(trained)
     texts = sample_texts(predictor)
     expected = predictor.predict_docs(predictor.prepare(texts))
-    name = classifier.plan_.mask
+    name = trained.plan.mask
     network = folded_network(predictor.model, name)
     labels = [str(label) for label in predictor.labels]
     network.config.id2label = dict(enumerate(labels))
@@ -64,7 +64,7 @@ def write_hf(classifier: TextClassifier, folder: Path) -> Written:
         )
     masked = not does_nothing(predictor.model)
     note = f"mask {name} folded into the embedding matrix" if masked else nothing_to_fold(name)
-    (folder / CARD).write_text(hf_card(classifier, (note,), masked), encoding="utf-8")
+    (folder / CARD).write_text(hf_card(trained, (note,), masked), encoding="utf-8")
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     files = sorted({*(file.name for file in folder.iterdir()), CONFIG})
     config["vmask"] = {"version": __version__, "export": "hf", "mask": name, "files": files}
@@ -72,9 +72,9 @@ def write_hf(classifier: TextClassifier, folder: Path) -> Written:
     return Written(True, difference, (note,))
 
 
-def on_cpu(classifier: TextClassifier) -> PiecePredictor:
+def on_cpu(trained: TrainedModel) -> PiecePredictor:
     """A predictor of its own: that of the classifier may be on another device, and stays there."""
-    predictor = copy.copy(classifier._predictor())
+    predictor = copy.copy(trained.predictor)
     assert isinstance(predictor, PiecePredictor)
     predictor.model, predictor.device = copy.deepcopy(predictor.model).cpu(), torch.device("cpu")
     return predictor

@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 from torch import nn
 
 from vmask import __version__
-from vmask.data.vocabulary import WordTokenizer
-from vmask.data.words import PAD, SPECIALS
+from vmask._core.files import sha256, to_json
 from vmask.errors import ExportError, MissingExtra
 from vmask.export import Written
 from vmask.export.card import onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.graph import WordGraph, word_graph
-from vmask.files import sha256, to_json
-from vmask.predictor import WordPredictor
+from vmask.inference.predictor import WordPredictor
+from vmask.text.vocabulary import WordTokenizer
+from vmask.text.words import PAD, SPECIALS
 
 if TYPE_CHECKING:
-    from vmask.classifier import TextClassifier
+    from vmask.training.trained_model import TrainedModel
 
 MODEL = "model.onnx"
 OPSET = 18
@@ -39,7 +39,7 @@ TOLERANCE = 1e-4
 """How far a probability may be from the model's."""
 
 
-def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
+def write_onnx(trained: TrainedModel, folder: Path) -> Written:
     """Write a classifier over words to a folder, and try it against the classifier.
 
     Raises:
@@ -48,7 +48,7 @@ def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
         ExportError: where the model cannot be written, or the file answers otherwise than the model.
     """
     check_installed()
-    predictor = _on_cpu(classifier)
+    predictor = _on_cpu(trained)
     graph = word_graph(predictor.model, predictor.pad_length)
     export_module(graph, {"ids": torch.ones(2, 7, dtype=torch.long)}, folder / MODEL)
     tokenizer = predictor.tokenizer
@@ -63,9 +63,9 @@ def write_onnx(classifier: TextClassifier, folder: Path) -> Written:
             f"The ONNX file gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
             "Install the versions of onnx, onnxscript and onnxruntime in vmask's constraints.txt, and try again."
         )
-    notes = (_mask_note(classifier.plan_.mask, graph, predictor),)
-    (folder / CARD).write_text(onnx_card(classifier, notes), encoding="utf-8")
-    (folder / CONFIG).write_text(to_json(_config(classifier, tokenizer, graph, folder)), encoding="utf-8")
+    notes = (_mask_note(trained.plan.mask, graph, predictor),)
+    (folder / CARD).write_text(onnx_card(trained, notes), encoding="utf-8")
+    (folder / CONFIG).write_text(to_json(_config(trained, tokenizer, graph, folder)), encoding="utf-8")
     return Written(graph.mask is None, difference, notes)
 
 
@@ -162,9 +162,9 @@ def _pad_and_cut(path: Path, max_words: int) -> None:
     tokenizer.save(str(path))
 
 
-def _on_cpu(classifier: TextClassifier) -> WordPredictor:
+def _on_cpu(trained: TrainedModel) -> WordPredictor:
     """A predictor of its own: that of the classifier may be on another device, and stays there."""
-    predictor = copy.copy(classifier._predictor())
+    predictor = copy.copy(trained.predictor)
     assert isinstance(predictor, WordPredictor)
     predictor.model, predictor.device = copy.deepcopy(predictor.model).cpu(), torch.device("cpu")
     return predictor
@@ -178,9 +178,9 @@ def _mask_note(name: str, graph: WordGraph, predictor: WordPredictor) -> str:
     return "mask folded into the word vectors"
 
 
-def _config(classifier: TextClassifier, tokenizer: WordTokenizer, graph: WordGraph, folder: Path) -> dict[str, Any]:
+def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, folder: Path) -> dict[str, Any]:
     """What a program needs beside the graph, and under `vmask` where it came from."""
-    labels = classifier.classes_.tolist()
+    labels = list(trained.labels)
     files = sorted(file.name for file in folder.iterdir())
     return {
         "labels": labels,
@@ -191,8 +191,8 @@ def _config(classifier: TextClassifier, tokenizer: WordTokenizer, graph: WordGra
         "vmask": {
             "version": __version__,
             "export": "onnx",
-            "model": classifier.plan_.model,
-            "mask": classifier.plan_.mask,
+            "model": trained.plan.model,
+            "mask": trained.plan.mask,
             "folded": graph.mask is None,
             "files": sorted([*files, CONFIG]),
             "sha256": {name: sha256(folder / name) for name in files if name != CARD},

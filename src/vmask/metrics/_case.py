@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.data.rationales import Spans
-from vmask.explain.contract import Doc, Explanation, Predictor
+from vmask.explain.contract import Explanation
+from vmask.inference.contract import Doc, Predictor
 
 
 class Questions:

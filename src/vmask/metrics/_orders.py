@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.explain.contract import MAX_CELLS, Doc, Predictor
+from vmask.explain.contract import MAX_CELLS
 from vmask.explain.shapley import subsets
-from vmask.kept import distinct_rows
+from vmask.inference.contract import Doc, Predictor
+from vmask.inference.perturb import distinct_rows
 
 DIGITS = 6
 """Sums that agree in so many digits are a tie, which the earlier position wins: beyond is the noise of float32."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vmask.config import check_positive, option
 from vmask.data.rationales import Spans
 from vmask.errors import ConfigError
-from vmask.explain.contract import Doc
+from vmask.inference.contract import Doc
 from vmask.metrics.contract import ExplanationMetric, Subject
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """What every metric is: a file that says what it measures, and a class that gives one value an example.
 
-Means, intervals and tests are added in one place, `vmask.statistics`. The docstring of a metric's file says its range,
-direction, definition, citation and limits; `Facts` reads them, so they are declared there and nowhere else.
+Means, intervals and tests are added in one place, `vmask.evaluation.statistics`. The docstring of a metric's file says
+its range, direction, definition, citation and limits; `Facts` reads them, so they are declared there and nowhere else.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from vmask.config import NoOptions
 from vmask.data.rationales import Spans
-from vmask.data.words import chunks
 from vmask.errors import PluginError
 from vmask.metrics import METRICS
+from vmask.text.words import chunks
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case

@@ -31,11 +31,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.config import check_positive, option
-from vmask.data.words import chunks
 from vmask.errors import ConfigError
 from vmask.metrics import METRICS
 from vmask.metrics._orders import Search, extremes, groups, questions
 from vmask.metrics.contract import ExplanationMetric, Subject
+from vmask.text.words import chunks
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case

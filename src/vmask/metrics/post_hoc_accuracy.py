@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.random_streams import numpy_stream
 from vmask.config import check_positive, option
-from vmask.data.words import chunks
-from vmask.explain.contract import Doc
+from vmask.inference.contract import Doc
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Frequencies, ModelMetric, Series, Subject
-from vmask.training.seeding import numpy_stream
+from vmask.text.words import chunks
 
 CHUNK = 32
 """Texts that the model is asked about together."""

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vmask.config import check_positive, option
-from vmask.data.batches import sorted_buckets
 from vmask.errors import ConfigError
 from vmask.masks.contract import Embedded, Masked
 from vmask.models import MODELS
 from vmask.models._window_max import pooled, project, window_max
 from vmask.models._window_tables import ROWS, WindowTables
 from vmask.models.contract import Reader, WordEncoder, ZeroReader
+from vmask.text.batches import sorted_buckets
 
 READER_TOKENS = 4096
 """Positions that a reader computes at a time: what it makes of them stays in the cache."""

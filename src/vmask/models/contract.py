@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vmask.data.batches import Batch
-from vmask.data.words import PAD
 from vmask.masks.contract import Embedded, Masked, WordMask
+from vmask.text.batches import Batch
+from vmask.text.words import PAD
 
 Edit: TypeAlias = Callable[[Embedded], Masked]
 """What may be done at the seam: look at the word vectors, answer with a scale and perhaps a shift for each position."""

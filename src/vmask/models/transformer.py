@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from vmask.config import option
-from vmask.data.batches import Batch, collate
 from vmask.errors import ConfigError, VmaskError
 from vmask.masks.contract import Embedded, Masked
 from vmask.models import MODELS
 from vmask.models.contract import Edit, Encoder
+from vmask.text.batches import Batch, collate
 
 _AT_SEAM: ContextVar[tuple[nn.Module, Callable[[Tensor], Tensor]] | None] = ContextVar("at_seam", default=None)
 """The module at whose output the seam is and what happens there, in this thread. The hook that reads it stays in place

@@ -8,15 +8,15 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from vmask.evaluation.score_tables import ARROWS, called, comparison_words, number, p_value
+from vmask.explain.highlight import html_text, remarks
 from vmask.report.explanations import legend
-from vmask.report.highlight import html_text, remarks
 from vmask.report.page import CLOSING, how_section, opening
 from vmask.report.pairs import Pair, Seen
-from vmask.report.scores import ARROWS, called, comparison_words, number, p_value
 
 if TYPE_CHECKING:
     from vmask.evaluation.compare import Compared, Comparison
-    from vmask.predictor import WordImportance
+    from vmask.inference.predictor import WordImportance
 
 WIDTH, HEIGHT, ROOM = 180, 22, 8
 """Of the picture of an interval, and what is left free at its ends."""

@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from vmask._core.files import replacing
 from vmask.explain.contract import Explanation
-from vmask.files import replacing
-from vmask.report.highlight import css, html_text, remarks, shown_score, strongest
+from vmask.explain.highlight import css, html_text, remarks, shown_score, strongest
 from vmask.report.page import CLOSING, how_section, opening
 
 BARS = 5

@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from vmask.explain.contract import Explanation
-from vmask.predictor import WordImportance
+from vmask.explain.highlight import html_text
+from vmask.inference.predictor import WordImportance
 from vmask.report.curve import curve_svg
-from vmask.report.highlight import html_text
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.data.words import chunks
 from vmask.explain import EXPLAINERS
+from vmask.explain.api import as_predictor, explain_texts
 from vmask.explain.contract import Explanation
-from vmask.explaining import as_predictor, explain_texts
 from vmask.report.capable import applies
+from vmask.text.words import chunks
 
 SHOWN = 20
 """Texts that are shown, at most."""

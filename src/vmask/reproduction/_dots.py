@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from vmask.evaluation.statistics import Estimate
 from vmask.report.figures.style import BLACK, BLUE, GREY, ORANGE, WIDE, Picture, canvas, styled
 from vmask.reproduction._found import LOCAL, pairs, shown
 from vmask.reproduction.results import Key, Results
-from vmask.statistics import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

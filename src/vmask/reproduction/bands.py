@@ -14,9 +14,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.evaluation.statistics import Estimate
 from vmask.reproduction.results import Key
 from vmask.reproduction.table import Entry, Verdict
-from vmask.statistics import Estimate
 
 Band: TypeAlias = tuple[float, float]
 Z = 1.96

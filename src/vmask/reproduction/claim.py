@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
+from vmask.evaluation.statistics import Estimate, holm, seeds_difference, seeds_interval
 from vmask.reproduction.results import DATASETS, MODELS, Key, Results
-from vmask.statistics import Estimate, holm, seeds_difference, seeds_interval
 
 ClaimVerdict = Literal["holds", "holds in part", "not shown", "does not hold", "not run"]
 LEVEL = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from vmask.experiments.published import Published
+from vmask.grid.published import Published
 from vmask.reproduction.bands import share_band
 from vmask.reproduction.claim import (
     Cell,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vmask.experiments.published import Published
-from vmask.experiments.store import TRAIN
+from vmask.grid.published import Published
+from vmask.grid.store import TRAIN
 from vmask.reproduction.bands import judge_count, printed_step
 from vmask.reproduction.results import CONTROLS, DATASETS, METHODS, MODELS, OURS, Results, in_order, titled
 

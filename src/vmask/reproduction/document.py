@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from vmask.experiments.published import Published
+from vmask.grid.published import Published
 from vmask.reproduction import check, formats
 from vmask.reproduction._texts import NAMES as TEXTS
 from vmask.reproduction.claim import RULE, Claim

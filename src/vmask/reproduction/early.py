@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vmask.experiments.store import TRAIN
+from vmask.grid.store import TRAIN
 from vmask.reproduction.claim import Cell, Claim
 from vmask.reproduction.results import Results
 

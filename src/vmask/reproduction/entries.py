@@ -7,9 +7,9 @@ from collections.abc import Hashable, Mapping
 from math import nan
 from typing import TypeVar
 
+from vmask.evaluation.statistics import Estimate, holm, seeds_difference
 from vmask.reproduction.bands import Band, judge
 from vmask.reproduction.table import Entry, Verdict
-from vmask.statistics import Estimate, holm, seeds_difference
 
 LEVEL = 0.05
 BASE = "base"

@@ -14,7 +14,7 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
-from vmask.report.highlight import css
+from vmask.explain.highlight import css
 from vmask.reproduction._found import LOCAL, datasets, lowest, models, shown
 from vmask.reproduction.results import Results
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from vmask.errors import DataError
-from vmask.experiments.store import CELLS, DATA, SEARCH, TRAIN, Store
-from vmask.statistics import Estimate, mean_interval, seeds_interval
+from vmask.evaluation.statistics import Estimate, mean_interval, seeds_interval
+from vmask.grid.store import CELLS, DATA, SEARCH, TRAIN, Store
 
 DATASETS = ("imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj")
 TITLES = {

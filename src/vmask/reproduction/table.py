@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from vmask.statistics import Estimate
+from vmask.evaluation.statistics import Estimate
 
 Verdict = Literal["ok", "close", "off", "not run", ""]
 """`ok`: our mean lies in the published number's 95% band; `close`: our interval and the band overlap; empty: there is

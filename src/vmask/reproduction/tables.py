@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from vmask.experiments.published import Published
+from vmask.evaluation.statistics import Estimate, mean_interval
+from vmask.grid.published import Published
 from vmask.reproduction.bands import share_band
 from vmask.reproduction.context import Cell, Context
 from vmask.reproduction.entries import BASE, BOLD, NO_NUMBER, entry, exact, scaled, supported, unjudged
@@ -18,7 +19,6 @@ from vmask.reproduction.tables_local import aopc_table, naopc_table, post_hoc_ta
 from vmask.reproduction.tables_other import other_tables
 from vmask.reproduction.tables_search import search_table
 from vmask.reproduction.tables_words import correlation_table, importance_table, sp_lime_table, top_words_table
-from vmask.statistics import Estimate, mean_interval
 
 CONTROLS_NOTE = "Word dropout and random mask are controls of ours; the paper does not have them."
 COUNTED = ("base", "vmask")

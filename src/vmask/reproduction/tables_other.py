@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vmask.experiments.store import TRAIN
+from vmask.grid.store import TRAIN
 from vmask.reproduction.context import Context
 from vmask.reproduction.entries import entry
 from vmask.reproduction.results import Key, titled

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from vmask.evaluation.statistics import Estimate
 from vmask.reproduction.bands import Band, correlation_band
 from vmask.reproduction.context import Cell, Context
 from vmask.reproduction.entries import NO_NUMBER, entry
 from vmask.reproduction.results import Key, over_seeds, titled
 from vmask.reproduction.signature import signature
 from vmask.reproduction.table import Entry, Row, Table
-from vmask.statistics import Estimate
 
 LOCAL, WORDS = "local", "words"
 SHOWN, TOP = 3, 10

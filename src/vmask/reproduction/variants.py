@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from vmask.experiments.store import CELLS, Store
+from vmask.evaluation.statistics import seeds_interval
+from vmask.grid.store import CELLS, Store
 from vmask.reproduction.results import in_order, titled
 from vmask.reproduction.table import Entry, Row, Table
-from vmask.statistics import seeds_interval
 
 
 def variants_table(folder: Path) -> Table | None:

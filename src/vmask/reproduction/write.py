@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from vmask.experiments.published import Published, load_published
-from vmask.files import write_text
-from vmask.folders import replacing_folder
+from vmask._core.files import write_text
+from vmask._core.folders import replacing_folder
+from vmask.grid.published import Published, load_published
 from vmask.reproduction import formats
 from vmask.reproduction.claims import all_claims
 from vmask.reproduction.context import Context

@@ -1,1 +1,1 @@
-"""Training: the loop, the beta schedule, checkpoints."""
+"""From texts and labels to a trained predictor."""

@@ -14,9 +14,9 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from vmask._core.files import replacing, to_json, write_text
+from vmask._core.parsing import read_json
 from vmask.errors import ModelFolderError
-from vmask.files import replacing, to_json, write_text
-from vmask.outside import read_json
 
 STATE = "state.json"
 _ROW = {"loss", "dev_accuracy", "dev_macro_f1", "mask_mean", "mask_std"}

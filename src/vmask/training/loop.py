@@ -18,17 +18,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from vmask._core.random_streams import numpy_stream
 from vmask.config import TrainConfig
-from vmask.data.batches import Batch, collate, shuffled_buckets, sorted_buckets
-from vmask.data.words import PAD
 from vmask.errors import TrainingDiverged, VmaskWarning
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.contract import MaskedClassifier
+from vmask.text.batches import Batch, collate, shuffled_buckets, sorted_buckets
+from vmask.text.words import PAD
 from vmask.training.checkpoints import Checkpoints, learnt_state, restore
 from vmask.training.optimizer import make_optimizer
-from vmask.training.progress import Silence
+from vmask.training.progress import ProgressCallback
 from vmask.training.schedules import beta_at, rate_at
-from vmask.training.seeding import numpy_stream, own_randomness, reseed_torch
+from vmask.training.torch_random import own_randomness, reseed_torch
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -81,7 +82,7 @@ def train(
     pad_length: int = 0,
     checkpoints: Checkpoints | None = None,
     resume: bool = False,
-    progress: Silence | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Trained:
     """Train `model` in place and leave it with the weights of its best epoch on `dev`.
 
@@ -99,7 +100,7 @@ def train(
     Raises:
         TrainingDiverged: when the loss is not finite; the last good checkpoint stays.
     """
-    progress = progress or Silence()
+    progress = progress or ProgressCallback()
     with own_randomness(), progress:
         run = _Run(model, examples, dev, config, accelerator, pad_length if config.pad_to_max else 0, progress)
         best: dict[str, Tensor] = {}
@@ -146,7 +147,7 @@ class _Run:
         config: TrainConfig,
         accelerator: Accelerator,
         pad_length: int,
-        progress: Silence,
+        progress: ProgressCallback,
     ) -> None:
         self.model, self.examples, self.dev, self.config = model, examples, dev, config
         self.accelerator, self.pad_length, self.progress = accelerator, pad_length, progress

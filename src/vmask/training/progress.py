@@ -1,41 +1,18 @@
-"""What a person sees while a model trains or explains."""
+"""What a person sees while a model trains."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from vmask.terminal import make_console
+from vmask._core.terminal import make_console
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-T = TypeVar("T")
 
-
-def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) -> Iterator[T]:
-    """The results, with a progress bar on standard error as they come; `total` may be unknown."""
-    with advancing(total, title, done) as advance:
-        for result in results:
-            yield result
-            advance(1)
-
-
-@contextmanager
-def advancing(total: int | None, title: str, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, and the function that moves it on by a number; `total` may be unknown."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(), TimeRemainingColumn())
-    # What is printed meanwhile stays on standard output.
-    with Progress(*columns, console=make_console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(title, total=total, completed=done)
-        yield lambda count: bar.advance(task, count)
-
-
-class Silence:
+class ProgressCallback:
     """Shows nothing. Also the contract: `start`, any number of `step` and `epoch`, inside a `with`."""
 
     def __enter__(self) -> Self:
@@ -59,7 +36,7 @@ class Silence:
         """An epoch is done; `row` is its line of the history."""
 
 
-class TrainingBar(Silence):
+class TrainingBar(ProgressCallback):
     """A progress bar with the time left, and a line for every epoch, on standard error."""
 
     def __init__(self, title: str, console: Any = None) -> None:

@@ -7,7 +7,7 @@ from itertools import product
 from math import cos, inf, pi, sin
 from typing import TypeAlias
 
-from vmask.report.highlight import printable
+from vmask.explain.highlight import printable
 
 Box: TypeAlias = tuple[float, float, float, float]
 """Left, bottom, right, top."""

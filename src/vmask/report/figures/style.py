@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmask._core.files import replacing
 from vmask.errors import MissingExtra
-from vmask.files import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

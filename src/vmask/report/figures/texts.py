@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from vmask.explain.highlight import letters, printable, shade
 from vmask.report.figures.style import WIDE, canvas
-from vmask.report.highlight import letters, printable, shade
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,160 @@
+"""Train a classifier on a dataset's splits, and find them again: what commands and the cells of a grid share."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vmask.classifier import TextClassifier
+from vmask.data.card import card_names
+from vmask.data.datasets import Dataset, load_dataset
+from vmask.errors import DataError, VmaskError
+from vmask.training.progress import ProgressCallback
+
+SCORES = ("dataset", "dev_accuracy", "best_epoch", "epochs", "seconds", "coverage", "test_accuracy", "test_n")
+"""What `describe_training` tells."""
+MOST_BYTES = 1 << 36
+"""Of data that is read to see whether it is what was recorded; the system has files without an end."""
+
+
+def fit_dataset(
+    classifier: TextClassifier,
+    dataset: Dataset,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: ProgressCallback | None = None,
+) -> TextClassifier:
+    """Train on the train split; the dev split picks the best epoch."""
+    train, dev = dataset.splits["train"], dataset.splits["dev"]
+    others = (text for name, split in dataset.splits.items() if name != "train" for text in split.texts)
+    whole = dataset.card is not None and dataset.card.vocabulary_over == "all"
+    return classifier.fit(
+        train.texts,
+        train.labels,
+        dev=(dev.texts, dev.labels),
+        vocabulary_texts=others if whole and classifier.plan().data.vocabulary == "paper" else None,
+        checkpoint=checkpoint,
+        resume=resume,
+        progress=progress,
+    )
+
+
+def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: float) -> dict[str, Any]:
+    """Score the test split, and note on the model where its data came from.
+
+    Returns:
+        The scores and what a person wants to know of the training.
+    """
+    test = dataset.splits.get("test")
+    result: dict[str, Any] = {
+        "dataset": dataset.name,
+        "dev_accuracy": classifier.history_[classifier.best_epoch_ - 1]["dev_accuracy"],
+        "best_epoch": classifier.best_epoch_,
+        "epochs": len(classifier.history_),
+        "seconds": round(seconds, 1),
+        "coverage": classifier.data_["coverage"],
+    }
+    if test is not None and len(test):
+        result |= {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
+    classifier.about_ = {
+        **result,
+        "text": dataset.text,
+        "label": dataset.label,
+        "dataset_fingerprint": dataset.fingerprint,
+        "notes": list(dataset.notes),
+    }
+    return result
+
+
+def recorded_source(data: str, data_dir: str | None = None) -> dict[str, Any]:
+    """What a model notes of where its data lies: the name as it was given; for files, their size and digest."""
+    found = [] if data in card_names() else _places(data, data_dir)
+    return {"source": data, **(_content(found[0]) if found else {})}
+
+
+def dataset_of(about: Mapping[str, Any], data: str | None = None, data_dir: str | None = None) -> Dataset:
+    """The dataset that a model was trained on, read again.
+
+    A model folder may come from a stranger. So what it notes is opened only if it is a dataset that vmask knows by
+    name, or has the content that was noted.
+
+    Args:
+        about: what the model folder says of its data (`TextClassifier.about_`).
+        data: a dataset, file or folder, where the one that is noted cannot be found or another is wanted.
+        data_dir: folder with local datasets.
+
+    Raises:
+        VmaskError: where it cannot be read, with the ways out.
+    """
+    if data is not None:
+        known = about if Path(data).exists() else {}  # a dataset with a card names its columns itself
+        return load_dataset(data, data_dir=data_dir, text=known.get("text"), label=known.get("label") or None)
+    source = about.get("source") or about.get("dataset")
+    if not isinstance(source, str):
+        raise DataError("The model does not say which data it was trained on. Name the data: a file or a dataset.")
+    name = Path(source).name
+    try:
+        path = source if source in card_names() else str(_as_recorded(source, about, data_dir))
+        dataset = load_dataset(path, data_dir=data_dir, text=about.get("text"), label=about.get("label") or None)
+    except VmaskError as error:
+        raise DataError(
+            f"The data that the model was trained on, '{name}', cannot be read here: {error} "
+            "Name the data as it is called here."
+        ) from None
+    if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):
+        raise DataError(f"The data '{name}' is not what the model was trained on any more. Name the data.")
+    return dataset
+
+
+def _as_recorded(source: str, about: Mapping[str, Any], data_dir: str | None) -> Path:
+    """The file or folder of that name whose content is the one that was noted."""
+    there = _places(source, data_dir)
+    if not there:
+        raise DataError("it is not there.")
+    noted = {key: about.get(key) for key in ("source_bytes", "source_sha256")}
+    for path in there:
+        try:
+            if noted["source_bytes"] == _size(path) <= MOST_BYTES and _content(path) == noted:
+                return path
+        except OSError:  # no permission, or a device
+            continue
+    raise DataError("what is there now is not what the model was trained on.")
+
+
+def _places(source: str, data_dir: str | None) -> list[Path]:
+    """What there is of that name."""
+    root = data_dir or os.environ.get("VMASK_DATA")
+    names = [source, *([str(Path(root).expanduser() / source)] if root else [])]
+    return [Path(name) for name in names if os.path.isfile(name) or os.path.isdir(name)]  # noqa: PTH112, PTH113 - no name is an error
+
+
+def _files(path: Path) -> list[Path]:
+    return [path] if path.is_file() else sorted(file for file in path.iterdir() if file.is_file())
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in _files(path))
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """Size and digest of a file, or of the files in a folder with their names.
+
+    No more is read of a file than its size: some of the system's have no end.
+    """
+    digests = []
+    for file in _files(path):
+        digest, left = hashlib.sha256(), file.stat().st_size
+        with file.open("rb") as stream:
+            while left and (block := stream.read(min(left, 1 << 20))):
+                digest.update(block)
+                left -= len(block)
+        digests.append((file.name, digest.hexdigest()))
+    whole = digests[0][1] if path.is_file() else hashlib.sha256(_listed(digests)).hexdigest()
+    return {"source_bytes": _size(path), "source_sha256": whole}
+
+
+def _listed(digests: list[tuple[str, str]]) -> bytes:
+    return "".join(f"{name}\0{digest}\n" for name, digest in digests).encode("utf-8", "surrogateescape")

@@ -1,0 +1,211 @@
+"""What models are measured on: texts, wherever they are from, and what a model says of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.data.datasets import Dataset, Split, load_dataset, load_table
+from vmask.data.labels import as_label
+from vmask.data.rationales import Spans
+from vmask.errors import ConfigError, DataError, UnknownName
+from vmask.explain.api import checked
+from vmask.metrics.contract import Subject
+from vmask.text.words import chunks
+
+PREDICTED_AT_ONCE = 2000
+SPLIT = "test"
+"""The split of a dataset that models are measured on where none is named."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of an evaluation, wherever they are from."""
+
+    texts: Sequence[str]
+    labels: Sequence[Any] | None
+    ids: Sequence[str]
+    rationales: Sequence[Spans] | None
+    counted: Sequence[str]
+    counted_name: str
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """What tells these texts and labels from others."""
+        return digest_of(
+            [list(self.texts), None if self.labels is None else [str(as_label(one)) for one in self.labels]]
+        )
+
+
+def digest_of(value: Any) -> str:
+    """The sha256 of a JSON value."""
+    return hashlib.sha256(json.dumps(value, ensure_ascii=True).encode()).hexdigest()
+
+
+def load_data(
+    source: str | Path,
+    about: Mapping[str, Any],
+    *,
+    split: str | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    data_dir: str | None = None,
+    labelled: bool = True,
+) -> Dataset | Split:
+    """What a model is measured on: all rows of a single file, else a dataset or a folder with its splits.
+
+    Args:
+        source: a file, a folder of splits, or the name of a dataset.
+        about: what the model says of its training data; columns of files and folders are by default the same.
+        split: which split of a dataset is wanted, by default `test`; it must be there.
+        text: the column with the texts.
+        label: the column with the labels.
+        data_dir: folder with local datasets.
+        labelled: False to leave the labels out.
+
+    Raises:
+        UnknownName: for a dataset or split that is not there.
+        DataError: for data that cannot be used.
+    """
+    path = Path(source)
+    known = about if path.exists() else {}  # a dataset with a card names its columns itself
+    text, label = text or known.get("text"), (label or known.get("label")) if labelled else None
+    if not path.is_file():
+        dataset = load_dataset(str(source), data_dir=data_dir, text=text, label=label, require_labels=labelled)
+        _part(dataset, split)
+        return dataset
+    if split is not None:
+        raise DataError(f"{source} is a single file and is measured whole. Leave the split out.")
+    rows = load_table(path, text, label, require_labels=labelled)
+    notes = [*rows.notes, f"{path.name} is a single file: all of its {len(rows):,} texts are measured."]
+    if path.name == about.get("dataset"):
+        notes.append(f"The model was trained on a file called {path.name}: these rows may not be new to it.")
+    return replace(rows, notes=tuple(notes))
+
+
+def texts_of(
+    data: Any, split: str | None = None, about: Mapping[str, Any] | None = None, labelled: bool = True
+) -> Texts:
+    """The texts of a dataset's split, of a file, of a `Split`, or given as they are, with their labels or without.
+
+    Args:
+        data: a file, a folder of splits or the name of a dataset; a `Dataset` or `Split`; texts and labels as a pair,
+            or texts alone; or `Texts`, which are returned.
+        split: which split of a dataset; by default `test`.
+        about: as for `load_data`.
+        labelled: False to leave the labels out.
+
+    Raises:
+        UnknownName: for a dataset or split that is not there.
+        DataError: for texts or labels that cannot be used.
+    """
+    texts = data if isinstance(data, Texts) else _texts_of(data, split, about or {}, labelled)
+    return texts if labelled else replace(texts, labels=None)
+
+
+def _texts_of(data: Any, split: str | None, about: Mapping[str, Any], labelled: bool) -> Texts:
+    facts: dict[str, Any] = {}
+    if isinstance(data, Path) or (isinstance(data, str) and data):
+        facts = {"data": str(data)}
+        data = load_data(data, about, split=split, labelled=labelled)
+    if isinstance(data, Dataset):
+        part, train = _part(data, split), data.splits["train"]
+        facts = {"data": data.name, "split": split or SPLIT, "fingerprint": data.fingerprint}
+        return _of_split(part, facts, data.notes, train.texts, f"the training texts of {data.name}")
+    if split is not None:
+        raise ConfigError("split is for a dataset. Leave it out.")
+    if isinstance(data, Split):
+        return _of_split(data, facts, data.notes)
+    pair = isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
+    texts, labels = (list(data[0]), list(data[1])) if pair else (list(data), None)
+    if labels is not None and len(labels) != len(texts):
+        raise DataError(f"There are {len(texts)} texts and {len(labels)} labels. Give a label for every text.")
+    return _of_split(Split(list(checked(texts)), labels or [], [f"text-{i}" for i in range(len(texts))]), {})
+
+
+def _part(dataset: Dataset, split: str | None) -> Split:
+    wanted = split or SPLIT
+    if wanted not in dataset.splits:
+        raise UnknownName("split", wanted, dataset.splits)
+    return dataset.splits[wanted]
+
+
+def _of_split(
+    part: Split, facts: Mapping[str, Any], notes: tuple[str, ...] = (), counted: Sequence[str] = (), name: str = ""
+) -> Texts:
+    if not len(part):
+        raise DataError("There are no texts to evaluate on. Give some.")
+    return Texts(
+        part.texts,
+        part.labels or None,
+        part.ids,
+        getattr(part, "rationales", None),
+        counted or part.texts,
+        name or "the texts themselves",
+        facts,
+        notes,
+    )
+
+
+def class_numbers(labels: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
+    """(N,) numbers of labels, which are compared by their text.
+
+    Raises:
+        DataError: for a label that the model does not know.
+    """
+    code = {str(as_label(label)): number for number, label in enumerate(classes)}
+    spelt = [str(as_label(label)) for label in labels]
+    if unseen := sorted({label for label in spelt if label not in code}):
+        raise DataError(
+            f"The texts have labels that the model was not trained on: {', '.join(unseen[:5])}. "
+            f"It knows: {', '.join(code)}. Check the label column, drop those rows, or leave all labels out "
+            "(labelled=False, --unlabelled) to measure explanations alone."
+        )
+    return np.array([code[label] for label in spelt], np.int64)
+
+
+def subject_of(
+    predictor: Any,
+    texts: Texts,
+    sample: NDArray[np.int64],
+    hides: tuple[str, ...],
+    seed: int,
+    ranking: Mapping[str, float] | None,
+    planted: bool,
+    others: tuple[Any, ...],
+) -> Subject:
+    """A model with what it says of the texts."""
+    numbers = None if texts.labels is None else class_numbers(texts.labels, predictor.labels)
+    parts = [predictor.predict_docs(predictor.prepare(some)) for some in chunks(texts.texts, PREDICTED_AT_ONCE)]
+    return Subject(
+        predictor=predictor,
+        texts=texts.texts,
+        labels=numbers,
+        probabilities=np.concatenate(parts),
+        sample=sample,
+        hides=hides,
+        seed=seed,
+        rationales=texts.rationales,
+        planted=planted,
+        counted=texts.counted,
+        counted_name=texts.counted_name,
+        ranking=ranking,
+        others=others,
+    )
+
+
+def confusion(subject: Subject) -> list[list[int]]:
+    """(C, C) number of texts by true class (rows) and predicted class."""
+    classes = len(subject.predictor.labels)
+    assert subject.labels is not None
+    table = np.bincount(subject.labels * classes + subject.predicted, minlength=classes**2)
+    return [[int(one) for one in row] for row in table.reshape(classes, classes)]

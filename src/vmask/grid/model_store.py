@@ -1,0 +1,81 @@
+"""The trained models of a grid, in folders that may be deleted at any time: one that is missing is trained again."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vmask._core.files import remove_folder, sweep
+from vmask._core.locks import taking_turns
+from vmask.classifier import TextClassifier
+from vmask.data.datasets import Dataset
+from vmask.errors import ModelFolderError
+from vmask.evaluation.dataset_training import describe_training, fit_dataset
+from vmask.grid.provenance import peak_memory
+from vmask.persistence.model_folder import CHECKPOINT
+
+
+@dataclass(frozen=True)
+class Model:
+    """A trained model.
+
+    Attributes:
+        classifier: the model.
+        folder: where it is kept.
+        trained: what describes its training, where it was trained only now.
+    """
+
+    classifier: TextClassifier
+    folder: Path
+    trained: dict[str, Any] | None = None
+
+
+def find_model(folder: Path, dataset: Dataset) -> Model | None:
+    """The model of a folder; None where there is none, a damaged one, or one that was trained on other data."""
+    with suppress(ModelFolderError):
+        classifier = TextClassifier.load(folder, "cpu")
+        if classifier.about_.get("dataset_fingerprint") == dataset.fingerprint:
+            return Model(classifier, folder)
+    return None
+
+
+def find_or_train(folder: Path, dataset: Dataset, classifier: Callable[[], TextClassifier]) -> Model:
+    """The model of a folder, which is trained where it is missing; one process at a time.
+
+    Args:
+        folder: where it is, or will be. A training that was cut off goes on from its checkpoint there.
+        dataset: what it is trained on.
+        classifier: makes one that is not trained.
+    """
+    with taking_turns(folder):
+        model = find_model(folder, dataset) or _train(folder, dataset, classifier())
+        remove_folder(folder / CHECKPOINT)
+        sweep(folder)
+        return model
+
+
+def _train(folder: Path, dataset: Dataset, classifier: TextClassifier) -> Model:
+    checkpoint = folder / CHECKPOINT
+    for path in folder.iterdir():  # of a model that is of no use, or was saved in part
+        if path.is_dir() and path != checkpoint:
+            shutil.rmtree(path)
+        elif path != checkpoint:
+            path.unlink()
+    started, resumed = time.perf_counter(), checkpoint.is_dir()
+    with peak_memory() as memory:
+        try:
+            fit_dataset(classifier, dataset, checkpoint, resume=True)
+        except ModelFolderError:  # a checkpoint of other data or vectors, or one that cannot be read
+            if not resumed:
+                raise
+            shutil.rmtree(checkpoint)
+            resumed = False
+            fit_dataset(classifier, dataset, checkpoint)
+    result = describe_training(classifier, dataset, time.perf_counter() - started)
+    classifier.save(folder)
+    return Model(classifier, folder, {**result, **memory, "resumed": resumed})

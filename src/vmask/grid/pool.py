@@ -1,0 +1,109 @@
+"""Processes that work side by side. One that dies takes only its own task along."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from vmask.grid.spec import Experiment
+from vmask.grid.worker import Places, Task, Worker
+
+
+class Pool:
+    """Some processes, each with one task at a time.
+
+    Args:
+        experiment: what is run.
+        places: where things are.
+        jobs: number of processes.
+    """
+
+    def __init__(self, experiment: Experiment, places: Places, jobs: int) -> None:
+        self.experiment, self.places, self.jobs = experiment, places, jobs
+        self.context = multiprocessing.get_context("spawn")  # threads of torch do not survive a fork
+        self.running: dict[Connection, tuple[BaseProcess, Task]] = {}
+        self.resting: list[tuple[Connection, BaseProcess]] = []
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all processes; what they were at goes on from its checkpoint another time."""
+        everyone = [process for process, _ in self.running.values()] + [process for _, process in self.resting]
+        for process in everyone:
+            process.terminate()
+        for process in everyone:
+            process.join()
+
+    @property
+    def free(self) -> bool:
+        """Whether another task can be started."""
+        return len(self.running) < self.jobs
+
+    def start(self, task: Task) -> None:
+        """Give a task to a process that rests, or to a new one."""
+        self.resting = [one for one in self.resting if one[1].is_alive()]  # one may have died resting
+        pipe, process = self.resting.pop() if self.resting else self._process()
+        with suppress(ConnectionError):  # one that died since then is found by `finished`
+            pipe.send(task)
+        self.running[pipe] = (process, task)
+
+    def finished(self) -> Iterator[tuple[Task, str, bool]]:
+        """Wait for tasks to end: each with its error, and whether its process died of it."""
+        for pipe in wait(list(self.running)):
+            assert isinstance(pipe, Connection)
+            process, task = self.running.pop(pipe)
+            try:
+                error, died = pipe.recv(), False
+                self.resting.append((pipe, process))
+            except (EOFError, OSError):  # the latter where it died in the middle of its answer
+                pipe.close()
+                process.join()
+                code = process.exitcode or 0
+                how = f"signal {signal.Signals(-code).name}" if code < 0 else f"code {code}"
+                hint = " Was there enough memory? Try fewer --jobs." if code == -signal.SIGKILL else ""
+                error, died = f"The process ended with {how}.{hint}", True
+            yield task, error, died
+
+    def _process(self) -> tuple[Connection, BaseProcess]:
+        here, there = self.context.Pipe()
+        process = self.context.Process(target=serve, args=(there, self.experiment, self.places), daemon=True)
+        process.start()
+        there.close()
+        return here, process
+
+
+def serve(pipe: Connection, experiment: Experiment, places: Places) -> None:
+    """Do tasks until there are no more: what a process of the pool runs."""
+    import warnings
+
+    import torch
+
+    from vmask.errors import VmaskWarning
+    from vmask.pretrained.word_vectors import remembering_vectors
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard's is for the process in charge
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    torch.set_num_threads(places.threads)
+    warnings.simplefilter("ignore", VmaskWarning)  # said by hundreds of trainings they hide the results
+    worker = Worker(experiment, places)
+    with suppress(EOFError, ConnectionError), remembering_vectors():
+        while True:
+            pipe.send(worker.do(pipe.recv()))
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one in charge is gone, be it in the middle of a training.
+
+    Otherwise it would work on for hours, beside the processes of the next run and in the same folders.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)

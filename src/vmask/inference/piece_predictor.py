@@ -1,0 +1,111 @@
+"""A trained encoder with its words: pieces of its tokenizer in, words out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vmask.errors import ModelFolderError, NoWordScores
+from vmask.inference.contract import Doc
+from vmask.inference.predictor import TextPredictor, WordImportance, ranked
+from vmask.models.contract import MaskedClassifier
+from vmask.text.pieces import JOINING, PieceTokenizer
+from vmask.text.words import chunks
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """The words of the training texts.
+
+    Attributes:
+        words: every word once; in lower case where the encoder does not know upper case.
+        counts: (W,) how often each stands in the training texts.
+        scores: (W,) mean importance over these places; zeros where the method learns no ranking.
+    """
+
+    words: list[str]
+    counts: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+
+class PiecePredictor(TextPredictor):
+    """A masked classifier over the pieces of an encoder's tokenizer, which speaks of words.
+
+    Args:
+        model: the classifier.
+        tokenizer: cuts texts into pieces and words.
+        labels: the classes, in the order of the logits.
+        table: the words of the training texts.
+        device: where to compute.
+        pad_length: pad every text to this length, for models in which padding counts.
+    """
+
+    def __init__(
+        self,
+        model: MaskedClassifier,
+        tokenizer: PieceTokenizer,
+        labels: Sequence[Any],
+        table: WordTable | None,
+        device: torch.device,
+        pad_length: int = 0,
+    ) -> None:
+        super().__init__(model, labels, device, pad_length)
+        self.tokenizer = tokenizer
+        self.pad = tokenizer.pad
+        self.table = table or WordTable([], np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+    def prepare(self, texts: Sequence[str]) -> list[Doc]:
+        """Cut texts into pieces and words, up to the length limit."""
+        found = self.tokenizer.encode(texts)
+        rows = len(self.model.encoder.is_word)  # type: ignore[arg-type]
+        if any(one.ids.max(initial=0) >= rows for one in found):
+            raise ModelFolderError("The tokenizer of the model has pieces that it has no vectors for. Train it again.")
+        return [
+            Doc(text, tuple(map(tuple, one.spans.tolist())), one.ids, one.unseen, one.owners, JOINING)
+            for text, one in zip(texts, found, strict=True)
+        ]
+
+    def stand_ins(self) -> Mapping[str, int]:
+        """Ids of the tokens that can take the place of a piece, by way of hiding."""
+        named = {hide: self.tokenizer.settings.get(f"{hide}_token") for hide in ("unk", "mask")}
+        ids = {hide: self.tokenizer.backend.token_to_id(token) for hide, token in named.items() if token}
+        return {hide: id for hide, id in ids.items() if id is not None}
+
+    def word_importance(self, min_count: int = 1) -> list[WordImportance]:
+        """All words seen at least `min_count` times in training, most important first.
+
+        A word's importance is the mean over its places in the training texts. With the mask on the word vectors it is
+        the same at all of them, but for tokenizers that cut a word differently at the start of a text.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        if not self.model.mask.ranks:
+            raise NoWordScores
+        rows = zip(self.table.words, self.table.scores.tolist(), self.table.counts.tolist(), strict=True)
+        return ranked(WordImportance(word, score, count, True) for word, score, count in rows if count >= min_count)
+
+    def tabulate(self, texts: Iterable[str]) -> WordTable:
+        """Count the words of texts and average their importance, in memory bounded by the number of distinct words."""
+        counts: dict[str, int] = {}
+        totals: dict[str, float] = {}
+        uncased, ranks = self.tokenizer.uncased, self.model.mask.ranks
+        for chunk in chunks(texts, 2_000):
+            docs = self.prepare(chunk)
+            scores = self.mask_scores(docs) if ranks else [np.zeros(len(doc.spans), np.float32) for doc in docs]
+            for doc, values in zip(docs, scores, strict=True):
+                for word, value in zip(doc.words, values.tolist(), strict=True):
+                    key = word.lower() if uncased else word
+                    counts[key] = counts.get(key, 0) + 1
+                    totals[key] = totals.get(key, 0.0) + value
+        words = sorted(counts, key=lambda word: (-counts[word], word))
+        return WordTable(
+            words,
+            np.array([counts[word] for word in words], np.int64),
+            np.array([totals[word] / counts[word] for word in words], np.float32),
+        )

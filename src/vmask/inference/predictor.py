@@ -1,0 +1,309 @@
+"""A trained classifier with its words: from texts to probabilities, mask scores and a ranking of words."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vmask.config import HIDES
+from vmask.errors import ConfigError, ModelFolderError, NoWordScores, UnknownName
+from vmask.inference.contract import Doc
+from vmask.inference.folding import fold
+from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
+from vmask.inference.perturb import Rows, Spelling, answers, as_kept
+from vmask.models.contract import MaskedClassifier, Reader, WordEncoder, ZeroReader
+from vmask.text.batches import Batch, collate, distinct_of, sorted_buckets
+from vmask.text.pieces import merged
+from vmask.text.vocabulary import WordTokenizer
+from vmask.text.words import PAD, UNK
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SPECIAL_WORDS = 2
+"""Rows of the word table that are no words: padding and unknown."""
+
+
+@dataclass(frozen=True)
+class WordImportance:
+    """How much the classifier sees of a word, wherever it stands.
+
+    Attributes:
+        word: the word.
+        score: E[R], between 0 and 1.
+        count: how often it stands in the training texts.
+        known: whether the word vectors know it; the score of a word they do not know means little.
+    """
+
+    word: str
+    score: float
+    count: int
+    known: bool
+
+
+class TextPredictor:
+    """A masked classifier. Answers depend on neither the order of texts nor their company.
+
+    Args:
+        model: the classifier.
+        labels: the classes, in the order of the logits.
+        device: where to compute.
+        pad_length: pad every text to this length, for models in which padding counts.
+    """
+
+    pad: int = PAD
+    """Id of padding."""
+    batch_rows: int = 512
+    """Texts that are computed at a time, at most."""
+    quick: ClassVar[bool] = False
+    """Whether thousands of perturbations are a matter of a second."""
+
+    def __init__(
+        self, model: MaskedClassifier, labels: Sequence[Any], device: torch.device, pad_length: int = 0
+    ) -> None:
+        self.model = model.to(device).eval()
+        self.labels = tuple(labels)
+        self.device = device
+        self.pad_length = pad_length
+
+    def batched(self, rows: int) -> Self:
+        """The same model, computing at most so many texts at a time."""
+        other = copy.copy(self)
+        other.batch_rows = rows
+        return other
+
+    def prepare(self, texts: Sequence[str]) -> list[Doc]:
+        """Cut texts into words, up to the length limit."""
+        raise NotImplementedError
+
+    def word_importance(self, min_count: int = 1) -> list[WordImportance]:
+        """All words seen at least `min_count` times in training, most important first.
+
+        Ties go to the more frequent word, then by alphabet.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        raise NotImplementedError
+
+    def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
+        """(N, C) probabilities."""
+        probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
+        for rows, batch in self._batches(docs):
+            with torch.no_grad():
+                probabilities[rows] = _softmax(self.model(batch).logits)
+        return probabilities
+
+    def predict_kept(
+        self, docs: Sequence[Doc], keep: Sequence[NDArray[Any]], hide: str = "remove"
+    ) -> list[NDArray[np.float32]]:
+        """(S_i, C) probabilities of each text with some of its words hidden.
+
+        Args:
+            docs: the texts.
+            keep: for each text (S_i, W_i), a row a perturbation: whether each word is kept; with `zero` also how much.
+            hide: `remove` closes the gap; `zero` sets the vector to zero; `unk` and `mask` put that token in its place.
+
+        Raises:
+            ConfigError: for a way of hiding that this model does not have.
+        """
+        stand_in = self._stand_in(hide)
+        rows = [as_kept(one, scaled=hide == "zero") for one in keep]
+        words = self._few_words(docs, stand_in) if all(one.dtype == np.bool_ for one in rows) else None
+        if words is None:
+            spelling = Spelling(self.pad, hide == "remove", stand_in)
+            return answers(docs, rows, spelling, len(self.labels), self._answer)
+        # A vector of zeros in the place of a word is what padding is.
+        spelling = Spelling(self.pad, hide == "remove", self.pad if hide == "zero" else stand_in)
+        alone = words.answer_zeroed if hide == "zero" and words.zero_reader is not None else None
+        return answers(docs, rows, spelling, len(self.labels), words.answer, alone)
+
+    @torch.no_grad()
+    def _answer(self, rows: Rows) -> NDArray[np.float32]:
+        """(R, C) probabilities, by running the model on every row."""
+        probabilities = np.zeros((len(rows.ids), len(self.labels)), np.float32)
+        for chosen in sorted_buckets(rows.lengths, max_rows=self.batch_rows, tight=True):
+            width = max(int(rows.lengths[chosen].max(initial=0)), self.pad_length, 1)
+            ids = np.full((len(chosen), width), self.pad, np.int64)
+            keep = None if rows.keep is None else np.ones(ids.shape, np.float32)
+            here = min(width, rows.ids.shape[1])
+            ids[:, :here] = rows.ids[chosen, :here]
+            if keep is not None and rows.keep is not None:
+                keep[:, :here] = rows.keep[chosen, :here]
+            batch = distinct_of(ids, rows.lengths[chosen]).to(self.device)
+            kept = None if keep is None else torch.from_numpy(keep).to(self.device)
+            probabilities[chosen] = _softmax(self.model(batch, kept).logits)
+        return probabilities
+
+    @torch.no_grad()
+    def _few_words(self, docs: Sequence[Doc], stand_in: int | None) -> FewWords | None:
+        """The words of these texts, read once for all perturbations; None where the model has no such way."""
+        encoder, mask = self.model.encoder, self.model.mask
+        if not isinstance(encoder, WordEncoder) or not mask.word_level() or self.pad_length:
+            return None
+        others = np.array([self.pad] if stand_in is None else [self.pad, stand_in], np.int32)
+        distinct = np.unique(np.concatenate([others, *(doc.ids for doc in docs)]))
+        ids = torch.from_numpy(distinct).long().to(self.device)
+        seen = fold(mask, encoder.vectors(ids), encoder.words(ids))
+        reader = encoder.reader(seen)
+        return None if reader is None else FewWords(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
+
+    def _stand_in(self, hide: str) -> int | None:
+        """The id that takes the place of a hidden word."""
+        if hide not in HIDES:
+            raise UnknownName("way of hiding", hide, HIDES)
+        if hide in ("remove", "zero"):
+            return None
+        if (id := self.stand_ins().get(hide)) is None:
+            other = "unk" if hide == "mask" and "unk" in self.stand_ins() else "remove"
+            raise ConfigError(f"This model has no token to hide a word by '{hide}'. Use hide={other}.")
+        return id
+
+    def stand_ins(self) -> Mapping[str, int]:
+        """Ids of the tokens that can take the place of a word, by way of hiding."""
+        return {"unk": UNK}
+
+    def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
+        """Importance of every word of every text.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        if not self.model.mask.ranks:
+            raise NoWordScores
+        scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
+        for rows, batch in self._batches(docs):
+            with torch.no_grad():
+                masked = self.model.mask(self.model.encoder.embedded(batch))
+            values = masked.scores.float().cpu().numpy()
+            for position, row in enumerate(rows):
+                scores[row] = _per_word(values[position, : len(docs[row].ids)], docs[row])
+        return scores
+
+    def at_seam(self, docs: Sequence[Doc]) -> Iterator[AtSeam]:
+        """What the classifier sees of the texts, in batches small enough to take gradients at."""
+        lengths = np.array([max(len(doc.ids), self.pad_length) for doc in docs], dtype=np.int64)
+        for rows in sorted_buckets(lengths, MAX_POSITIONS, self.batch_rows):
+            batch = collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
+            most = max(min(MAX_POSITIONS // batch.ids.shape[1], self.batch_rows), len(rows))
+            yield look(self.model, batch, rows, [docs[i] for i in rows], most)
+
+    def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """Texts of like length together, with their row numbers."""
+        lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
+        for rows in sorted_buckets(lengths, max_rows=self.batch_rows):
+            yield rows, collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
+
+
+def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
+    """Most important first; ties go to the more frequent word, then by alphabet."""
+    return sorted(words, key=lambda w: (-w.score, -w.count, w.word))
+
+
+class FewWords:
+    """Answers about texts that are made of a few words, of which the model has computed what it can already.
+
+    Args:
+        ids: (U,) ids of the words, ascending; the first is padding.
+        reader: reads texts.
+        zero_reader: reads a text with words zeroed.
+        batch_rows: texts that are computed at a time, at most.
+    """
+
+    def __init__(self, ids: NDArray[np.int32], reader: Reader, zero_reader: ZeroReader | None, batch_rows: int) -> None:
+        self.zero_reader = zero_reader
+        self._reader = reader
+        self._batch_rows = batch_rows
+        self._place = np.zeros(int(ids[-1]) + 1, np.int32)
+        self._place[ids] = np.arange(len(ids))
+
+    @torch.no_grad()
+    def answer(self, rows: Rows) -> NDArray[np.float32]:
+        """(R, C) probabilities."""
+        return _softmax(self._reader(self._place[rows.ids], rows.lengths, self._batch_rows))
+
+    @torch.no_grad()
+    def answer_zeroed(self, doc: Doc, keep: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """(R, C) probabilities of a text with the words where `keep` (R, W) is False zeroed."""
+        assert self.zero_reader is not None
+        return _softmax(self.zero_reader(self._place[doc.ids], keep, self._batch_rows))
+
+
+def _softmax(logits: Tensor) -> NDArray[np.float32]:
+    probabilities: NDArray[np.float32] = torch.softmax(logits.float(), 1).cpu().numpy()
+    if not np.isfinite(probabilities).all():
+        raise ModelFolderError("The model's answers are no numbers: its weights are too large. Train it again.")
+    return probabilities
+
+
+def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:
+    """(W,) scores of words from those of their pieces (T,)."""
+    return values if doc.owners is None else merged(values, doc.owners, len(doc.spans))
+
+
+class WordPredictor(TextPredictor):
+    """A masked classifier over words.
+
+    Args:
+        model: the classifier.
+        tokenizer: cuts texts into words.
+        labels: the classes, in the order of the logits.
+        counts: (V,) how often each word stands in the training texts.
+        known: (V,) whether the word vectors know the word.
+        device: where to compute.
+        pad_length: pad every text to this length, for models in which padding counts.
+    """
+
+    quick = True
+
+    def __init__(
+        self,
+        model: MaskedClassifier,
+        tokenizer: WordTokenizer,
+        labels: Sequence[Any],
+        counts: NDArray[np.int64],
+        known: NDArray[np.bool_],
+        device: torch.device,
+        pad_length: int = 0,
+    ) -> None:
+        super().__init__(model, labels, device, pad_length)
+        self.tokenizer = tokenizer
+        self.counts = counts
+        self.known = known
+
+    def prepare(self, texts: Sequence[str]) -> list[Doc]:
+        """Cut texts into words, up to the length limit."""
+        return [
+            Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
+            for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
+        ]
+
+    def word_importance(self, min_count: int = 1) -> list[WordImportance]:
+        """All words seen at least `min_count` times in training, most important first.
+
+        Padding and the stand-in for unknown words are left out. Ties go to the more frequent word, then by alphabet.
+
+        Raises:
+            NoWordScores: where the method learns no ranking.
+        """
+        scores = self.word_scores()
+        return ranked(
+            WordImportance(word, float(scores[i]), int(self.counts[i]), bool(self.known[i]))
+            for i, word in enumerate(self.tokenizer.words)
+            if i >= SPECIAL_WORDS and self.counts[i] >= min_count
+        )
+
+    @torch.no_grad()
+    def word_scores(self) -> NDArray[np.float32]:
+        """(V,) importance of every word of the vocabulary: the mask run once over the word vectors."""
+        ids = torch.arange(len(self.tokenizer), device=self.device)
+        parts = [self.model.mask.scores_of(self.model.encoder.vectors(chunk)) for chunk in torch.split(ids, 16_384)]
+        scores: NDArray[np.float32] = torch.cat(parts).float().cpu().numpy()
+        return scores

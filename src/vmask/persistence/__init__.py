@@ -1,0 +1,1 @@
+"""Model folders: written, read, checked. Never a pickle."""

@@ -1,0 +1,62 @@
+"""The README.md of a model folder: what the model is, how good, which words it uses, how to use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vmask.training.trained_model import TrainedModel
+
+TOP_WORDS = 20
+TOP_MIN_COUNT = 3
+
+
+def _reads(data: dict[str, Any]) -> str:
+    """The line about word vectors, or about the encoder."""
+    if "encoder" not in data:
+        return f"| word vectors | {', '.join(data['vectors'])}, {data['dim']} dimensions, {data['vocabulary']} words |"
+    limit = f"texts up to {data['max_tokens']} tokens ({data['cut']} training texts were longer)"
+    return f"| encoder | {data['encoder']}, {data['vocabulary']} word pieces, {limit} |"
+
+
+def model_card(trained: TrainedModel) -> str:
+    """The card as Markdown."""
+    plan, data = trained.plan, trained.data
+    about = trained.about
+    best = trained.history[trained.best_epoch - 1]
+    lines = [
+        f"# {plan.title}",
+        "",
+        f"A text classifier trained with vmask: model `{plan.model}`, word mask `{plan.mask}`.",
+        "",
+        "| | |",
+        "|---|---|",
+        f"| labels | {', '.join(str(label) for label in trained.labels)} |",
+        f"| data | {about.get('dataset', 'given in Python')}: {data['train']} training and {data['dev']} dev texts |",
+        _reads(data),
+        f"| best epoch | {trained.best_epoch} of {len(trained.history)}, by dev {plan.train.select} |",
+        f"| dev accuracy | {best['dev_accuracy']:.4f} |",
+    ]
+    if plan.train.stages == 2:
+        lines.append("| stages | trained without a mask first, then with it and with frozen word vectors |")
+    if "test_accuracy" in about:
+        lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
+    lines += [f"| seed | {plan.train.seed} |", ""]
+    if trained.predictor.model.mask.ranks:
+        words = trained.predictor.word_importance(TOP_MIN_COUNT)[:TOP_WORDS]
+        lines += [
+            f"Words it sees most of, of those seen {TOP_MIN_COUNT} times or more: "
+            + ", ".join(f"{w.word} ({w.score:.2f})" for w in words)
+            + ".",
+            "",
+        ]
+    lines += [
+        "```python",
+        "from vmask import TextClassifier",
+        "",
+        'classifier = TextClassifier.load("path/to/this/folder")',
+        'classifier.predict(["a text"])',
+        "```",
+        "",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,402 @@
+"""A model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`. Never a pickle.
+
+`config.json` is the manifest: it names the other files, has their digests, and one of its own content, so that an edit
+of any of them is found. It is replaced last. New weights are written beside the old ones under a name of their own
+(`model-2.safetensors`), so that at every moment the folder holds one complete model.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import warnings
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+
+from vmask import __version__
+from vmask._core.files import is_free, left_behind, replacing, sha256, sweep, to_json, write_text
+from vmask._core.parsing import read_json, read_text
+from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists, VmaskError, VmaskWarning
+from vmask.persistence.model_card import model_card
+from vmask.persistence.predictor_io import facts_of, lacking, read_predictor, save_tokenizer, tensors_of
+from vmask.text.tokenizer_file import LIMIT_BYTES
+from vmask.training.run_config import Plan
+from vmask.training.trained_model import TrainedModel
+
+FORMAT, UNSIGNED = 2, 1
+"""The format that is written, and an older one without a digest of its configuration."""
+CONFIG, WEIGHTS, TOKENIZER, CARD, REPORT = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "README.md",
+    "report.html",
+)
+NAMES = {WEIGHTS: (WEIGHTS, "model-2.safetensors"), TOKENIZER: (TOKENIZER, "tokenizer-2.json")}
+"""What a file may be called: a second model is written beside the first, under the other name."""
+GENERATOR, HEAD = "vmask model report", 2000
+"""What the page of a model says that it is, among its first so many bytes."""
+CHECKPOINT = "checkpoint"
+"""Folder inside a model folder where an unfinished training keeps its state."""
+SAVED = "saved"
+"""File in it with the digest of the model that was made of it, written just before that model is."""
+_KINDS = {
+    **dict.fromkeys(("labels", "history"), list),
+    **dict.fromkeys(("plan", "params", "data", "about", "sha256"), dict),
+    "best_epoch": int,
+}
+"""What `config.json` must have besides its format."""
+_NOTED: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("text", "label", "dataset", "source", "source_sha256", "dataset_fingerprint"), str),
+    **dict.fromkeys(("fingerprint", "encoder", "merging"), str),
+    **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
+    **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
+    **dict.fromkeys(("notes", "vectors", "missing"), list),
+    "coverage": dict,
+}
+"""What is noted of the data and the training; other keys may have any value."""
+_UNKNOWN: dict[str, dict[str, Any]] = {
+    "words": {"train": 0, "dev": 0, "vocabulary": 0, "vectors": [], "dim": 0, "coverage": None},
+    "pieces": {
+        "train": 0,
+        "dev": 0,
+        "vocabulary": 0,
+        "encoder": "unknown",
+        "max_tokens": 0,
+        "cut": 0,
+        "coverage": None,
+    },
+}
+"""Stands for what a folder does not say of its data: older ones say less."""
+_NOT_SIGNED = ("digest", "report")
+
+
+def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> None:
+    """Refuse a folder that has something in it, before any work is done.
+
+    Raises:
+        OutputExists: with the ways out.
+    """
+    if is_free(path):
+        return
+    unfinished, finished = (path / CHECKPOINT).is_dir(), (path / CONFIG).exists()
+    if not unfinished and not finished:
+        raise OutputExists(f"{path} exists and holds other files than a model. Choose another folder.")
+    if overwrite or (unfinished and resume and not finished) or (resume and is_trained(path) and lacks_report(path)):
+        return
+    fix = "Choose another folder, or add --overwrite to replace it."
+    if is_trained(path):
+        if resume:
+            fix = "Its training is finished, there is nothing to resume."
+        elif lacks_report(path):
+            fix = "Its report is missing: add --resume to write it. Or choose another folder, or add --overwrite."
+    elif unfinished:
+        fix = "It holds an unfinished training. Add --resume to continue it, or --overwrite to start anew."
+        if finished:
+            fix = (
+                "It holds a model and an unfinished training. Add --overwrite --resume to continue and replace the "
+                "model."
+            )
+    raise OutputExists(f"{path} exists. {fix}")
+
+
+def is_trained(path: Path) -> bool:
+    """Whether a folder holds a model and no training that is still to be finished."""
+    if not (path / CONFIG).is_file():
+        return False
+    if not (path / CHECKPOINT).is_dir():
+        return True
+    with suppress(OSError, DataError, ModelFolderError):
+        return bool(read_config(path).get("digest") == read_text(path / CHECKPOINT / SAVED))
+    return False
+
+
+def lacks_report(path: Path) -> bool:
+    """Whether the report of a model was not written to its end."""
+    if not (path / REPORT).is_file():
+        return True
+    with suppress(ModelFolderError):
+        config = read_config(path)
+        return bool(config["format"] != UNSIGNED and "report" not in config)
+    return False
+
+
+def save_model(trained: TrainedModel, path: Path, overwrite: bool = False) -> Path:
+    """Write a trained model to a folder; whenever it is cut off, the old model or the new one is there in full.
+
+    Raises:
+        OutputExists: where the folder holds another model, or other files of these names.
+        ModelFolderError: where the disk refuses; nothing half-written is left.
+    """
+    predictor = trained.predictor
+    old = _manifest(path)
+    names = {kind: choices[old["files"].get(kind) == choices[0]] for kind, choices in NAMES.items()}
+    in_the_way = [name for name in (CONFIG, WEIGHTS, TOKENIZER, CARD) if (path / name).exists()]
+    ours = (path / CONFIG).exists() or (path / CHECKPOINT).is_dir() or left_behind(path, CONFIG)
+    if in_the_way and not ours:
+        raise OutputExists(f"{path} has a {in_the_way[0]} that is not of a model of ours. Choose another folder.")
+    if (path / CONFIG).exists() and not overwrite:
+        raise OutputExists(f"{path} exists. Choose another folder, or pass overwrite=True (--overwrite).")
+    new = not path.exists()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        # Everything is written before anything is renamed, and config.json is renamed last.
+        with ExitStack() as stack:
+            config, card, tokenizer, weights = (
+                stack.enter_context(replacing(path / name)) for name in (CONFIG, CARD, names[TOKENIZER], names[WEIGHTS])
+            )
+            save_file(tensors_of(predictor), weights)
+            save_tokenizer(predictor, tokenizer)
+            manifest = _signed(_config(trained, names, {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}))
+            card.write_text(model_card(trained), encoding="utf-8")
+            config.write_text(to_json(manifest), encoding="utf-8")
+            if (path / CHECKPOINT).is_dir():
+                write_text(path / CHECKPOINT / SAVED, manifest["digest"])
+    except (OSError, SafetensorError) as error:
+        if new:
+            with suppress(OSError):
+                path.rmdir()
+        raise ModelFolderError(
+            f"The model could not be saved to {path}: {error}. Free some space or choose another folder; "
+            "a checkpoint of the training stays where it was."
+        ) from None
+    tidy(path)
+    return path
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    """What the `config.json` of a folder says of its files, as far as it can be read."""
+    with suppress(OSError, DataError, TypeError, AttributeError):
+        config = read_json(path / CONFIG)
+        files = {kind: config.get("files", {}).get(kind, kind) for kind in NAMES}
+        return {"files": files, "report": config.get("report")}
+    return {"files": {}, "report": None}
+
+
+def tidy(path: Path) -> None:
+    """Remove from a folder with a complete model what belongs to the one before it, and what kills left behind."""
+    current = _manifest(path)
+    for kind, choices in NAMES.items():
+        for name in choices:
+            if name != current["files"].get(kind, name):
+                (path / name).unlink(missing_ok=True)
+    if current["report"] is None and is_report(path / REPORT):
+        (path / REPORT).unlink()
+    sweep(path)
+
+
+def is_report(path: Path) -> bool:
+    """Whether a file is a report of a model, by what its first lines say."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        return GENERATOR.encode() in stream.read(HEAD)
+
+
+def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str]) -> dict[str, Any]:
+    config = {
+        "format": FORMAT,
+        "vmask": __version__,
+        "labels": list(trained.labels),
+        "plan": trained.plan.to_dict(),
+        "params": dict(trained.params),
+        **facts_of(trained.predictor),
+        "data": trained.data,
+        "best_epoch": trained.best_epoch,
+        "history": trained.history,
+        "about": trained.about,
+        "files": names,
+        "sha256": digests,
+    }
+    # Options may be numpy numbers, from a parameter grid.
+    return dict(json.loads(json.dumps(config, default=lambda v: v.item() if isinstance(v, np.generic) else str(v))))
+
+
+def digest_of(config: dict[str, Any]) -> str:
+    """The sha256 of a model: of all that its `config.json` says, and so of the files whose digests stand there."""
+    signed = {key: value for key, value in config.items() if key not in _NOT_SIGNED}
+    return hashlib.sha256(json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _signed(config: dict[str, Any]) -> dict[str, Any]:
+    return {**config, "digest": digest_of(config)}
+
+
+def note_report(path: Path) -> None:
+    """Put the digest of a model's report into its manifest: the report is complete."""
+    config = read_config(path)
+    if config["format"] != UNSIGNED and (path / REPORT).is_file():
+        write_text(path / CONFIG, to_json({**config, "report": {"sha256": sha256(path / REPORT)}}))
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The `config.json` of a model folder.
+
+    Raises:
+        ModelFolderError: saying what is wrong and what to do.
+    """
+    if path.is_file():
+        raise ModelFolderError(f"{path} is a file. Give the folder that `vmask train` wrote.")
+    if not path.is_dir():
+        raise ModelFolderError(f"There is no model folder {path}. Make one with: vmask train DATA --out {path}")
+    if not (path / CONFIG).is_file():
+        hint = "Its training is unfinished: add --resume to the `vmask train` command that began it."
+        other = "A model folder has a config.json; is this the right path?"
+        raise ModelFolderError(
+            f"{path} is not a complete model folder. {hint if (path / CHECKPOINT).is_dir() else other}"
+        )
+    try:
+        config = read_json(path / CONFIG)
+        _refuse_others(path, config)
+        number = config["format"]
+    except (DataError, TypeError, KeyError, OSError):
+        raise ModelFolderError(f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew.") from None
+    if number not in (FORMAT, UNSIGNED):
+        raise ModelFolderError(
+            f"{path} has format {number!r:.20}; this version of vmask reads format {FORMAT}. "
+            "Install the vmask that wrote it "
+            f"({config.get('vmask', 'unknown')!s:.20}), or train the model again."
+        )
+    if number != UNSIGNED and config.get("digest") != digest_of(config):
+        raise ModelFolderError(f"{path / CONFIG} is not what was saved: it was edited or damaged. Copy it anew.")
+    bad = [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)] + lacking(config)
+    if not bad:
+        bad = [key for key in ("about", "data") if not _is_noted(config[key])]
+        bad += [] if all(map(_is_epoch, config["history"])) else ["history"]
+        bad += [] if 1 <= config["best_epoch"] <= len(config["history"]) else ["best_epoch"]
+    if bad:
+        raise ModelFolderError(f"{path / CONFIG} is damaged: it has no usable {bad[0]!r}. Copy the model folder anew.")
+    return dict(config)
+
+
+def _is_epoch(row: Any) -> bool:
+    """Whether this is a row of the history of a training."""
+    if not isinstance(row, dict) or any(isinstance(value, (dict, list)) for value in row.values()):
+        return False
+    return all(isinstance(row.get(key), (int, float)) for key in ("epoch", "loss", "dev_accuracy"))
+
+
+def _is_noted(value: dict[str, Any]) -> bool:
+    """Whether facts are of the kinds that messages and reports can tell."""
+    for key, kind in _NOTED.items():
+        one = value.get(key)
+        if one is None:
+            continue
+        if not isinstance(one, kind) or (isinstance(one, float) and not math.isfinite(one)):
+            return False
+        if isinstance(one, list) and not all(isinstance(inner, str) for inner in one):
+            return False
+        if isinstance(one, dict) and not _is_noted(one):
+            return False
+    return True
+
+
+def _refuse_others(path: Path, config: Any) -> None:
+    """Say what a folder is that has a `config.json` and is no model folder."""
+    if not isinstance(config, dict) or "format" in config:
+        return
+    if "export" in (config.get("vmask") or {}):
+        raise ModelFolderError(
+            f"{path} is an export, for programs without vmask: its README.md says how to run it. Give the model folder "
+            "that it was exported from."
+        )
+    if "model_type" in config:
+        raise ModelFolderError(f"{path} is an encoder, not a trained model. Train it: vmask train DATA --model {path}")
+
+
+def check_files(path: Path, config: dict[str, Any]) -> dict[str, Path]:
+    """The files of a model folder, by kind, after a look that they are those of the manifest.
+
+    Raises:
+        ModelFolderError: for a file that is missing, truncated or changed.
+    """
+    files = {}
+    for kind, choices in NAMES.items():
+        name = config["files"].get(kind) if isinstance(config.get("files"), dict) else kind
+        if name not in choices:
+            raise ModelFolderError(f"{path / CONFIG} is damaged: it names no {kind}. Copy the model folder anew.")
+        files[kind] = path / name
+        if not files[kind].is_file():
+            raise ModelFolderError(f"{path} lacks {name}. Copy the whole model folder.")
+        most = _memory() if kind == WEIGHTS else LIMIT_BYTES
+        if (size := files[kind].stat().st_size) > most:
+            raise ModelFolderError(
+                f"{path / name} has {size / 1e9:,.1f} GB, at most {most / 1e9:,.1f} GB can be read here. Copy it anew."
+            )
+        if sha256(files[kind]) != config["sha256"].get(kind):
+            raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
+    if config["format"] == UNSIGNED:
+        _warn(f"{path} is of an older format, in which an edit of its config.json is not noticed. Save it again.")
+    elif (path / REPORT).is_file() and not _is_report_noted(path / REPORT, config.get("report")):
+        _warn(f"{path / REPORT} was changed since it was written. `vmask show {path}` writes it anew.")
+    return files
+
+
+def _is_report_noted(report: Path, noted: Any) -> bool:
+    small = report.stat().st_size <= LIMIT_BYTES
+    return small and isinstance(noted, dict) and sha256(report) == noted.get("sha256")
+
+
+def _memory() -> int:
+    """Bytes of memory that this machine has, as far as it tells: weights are read into it."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 40
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, VmaskWarning, stacklevel=4)
+
+
+def load_model(path: Path, device: str = "auto") -> TrainedModel:
+    """Read a model folder.
+
+    Raises:
+        ModelFolderError: where a file is missing, truncated, changed, or of another format.
+    """
+    config = read_config(path)
+    files = check_files(path, config)
+    try:
+        _check_labels(config["labels"])
+        plan = Plan.from_dict(config["plan"])
+        predictor = read_predictor(plan, config, files[TOKENIZER], files[WEIGHTS], device)
+        unknown = _UNKNOWN["pieces" if plan.reads_pieces else "words"]
+        return TrainedModel(
+            params=config["params"],
+            plan=plan,
+            predictor=predictor,
+            labels=config["labels"],
+            data={**unknown, **config["data"]},
+            history=config["history"],
+            best_epoch=config["best_epoch"],
+            about=config["about"],
+        )
+    except (ModelFolderError, ConfigError) as error:
+        raise damaged(path, error) from None
+    except VmaskError:
+        raise
+    except Exception as error:  # whatever the libraries raise over what a stranger wrote
+        raise damaged(path, error) from None
+
+
+def damaged(path: Path, error: BaseException) -> ModelFolderError:
+    """The error for a folder that cannot be read, with the reason."""
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return ModelFolderError(f"{path} is damaged: {reason:.200}. Copy it anew, or train again.")
+
+
+def _check_labels(labels: list[Any]) -> None:
+    if not labels or any(not isinstance(label, (str, int, float)) for label in labels):
+        raise ModelFolderError("its labels are no list of names or numbers")
+    if len({type(label) is str for label in labels}) > 1 or len(set(map(str, labels))) < len(labels):
+        raise ModelFolderError("its labels are not distinct names or distinct numbers")
+    if any(type(label) is not str and not abs(label) < 2**63 for label in labels):  # NaN is not less either
+        raise ModelFolderError("its labels are no numbers that can be told apart")

@@ -1,0 +1,180 @@
+"""What a model folder stores of a predictor, and how the predictor is made of it again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from torch import Tensor
+
+from vmask._core.parsing import read_text
+from vmask.errors import ModelFolderError
+from vmask.inference.piece_predictor import PiecePredictor, WordTable
+from vmask.inference.predictor import TextPredictor, WordPredictor
+from vmask.models.transformer import Transformer
+from vmask.pretrained.encoders import network_of, plain_config
+from vmask.pretrained.tensor_shapes import Shapes, check_shapes, no_larger_than, read_shapes
+from vmask.text.pieces import PieceTokenizer
+from vmask.text.tokenizer_file import LIMIT_BYTES
+from vmask.text.vocabulary import WordTokenizer
+from vmask.training.device import find_device
+from vmask.training.prepare_pieces import MAX_TOKENS
+from vmask.training.run_config import Plan
+from vmask.training.torch_random import own_randomness
+
+_TABLE = "encoder.embedding.weight"
+_NEEDED: dict[str, dict[str, type]] = {
+    "words": {"max_words": int, "cleaning": str},
+    "pieces": {"tokenizer": dict, "encoder": dict},
+}
+"""What `config.json` must have of a predictor."""
+LONGEST = 100_000
+"""Words of a text, at most."""
+
+MOST_PADDED = 1 << 23
+"""Numbers of a padded text, at most: several hundred texts are read at a time."""
+
+
+def facts_of(predictor: TextPredictor) -> dict[str, Any]:
+    """The predictor's part of `config.json`."""
+    if isinstance(predictor, PiecePredictor):
+        return {"tokenizer": predictor.tokenizer.facts(), "encoder": plain_config(_network(predictor).config.to_dict())}
+    assert isinstance(predictor, WordPredictor)
+    return {"max_words": predictor.tokenizer.max_words, "cleaning": predictor.tokenizer.cleaning}
+
+
+def tensors_of(predictor: TextPredictor) -> dict[str, Tensor]:
+    """The predictor's part of `model.safetensors`: weights, and what is known of the words."""
+    tensors = {name: t.detach().cpu().contiguous() for name, t in predictor.model.state_dict().items()}
+    if isinstance(predictor, PiecePredictor):
+        table = predictor.table
+        text = "\n".join(table.words).encode("utf-8", "surrogatepass")  # no word has a line break in it
+        tensors["words.text"] = torch.from_numpy(np.frombuffer(text, np.uint8).copy())
+        tensors["words.count"] = torch.from_numpy(table.counts)
+        tensors["words.score"] = torch.from_numpy(table.scores)
+        return tensors
+    assert isinstance(predictor, WordPredictor)
+    half = tensors[_TABLE].half()
+    if not predictor.model.get_parameter(_TABLE).requires_grad and torch.equal(half.float(), tensors[_TABLE]):
+        tensors[_TABLE] = half  # frozen vectors were rounded to float16, unless a first stage tuned them: half as big
+    tensors["words.count"] = torch.from_numpy(predictor.counts)
+    tensors["words.known"] = torch.from_numpy(predictor.known.astype(np.uint8))
+    return tensors
+
+
+def save_tokenizer(predictor: TextPredictor, path: Path) -> None:
+    """Write `tokenizer.json`."""
+    assert isinstance(predictor, (PiecePredictor, WordPredictor))
+    predictor.tokenizer.save(path)
+
+
+def lacking(config: dict[str, Any]) -> list[str]:
+    """What `config.json` should have of a predictor and has not."""
+    needed = _NEEDED["pieces" if "encoder" in config else "words"]
+    return [key for key, kind in needed.items() if not isinstance(config.get(key), kind)]
+
+
+class _Stored(NamedTuple):
+    """What a predictor is made of again."""
+
+    plan: Plan
+    config: dict[str, Any]
+    tokenizer: Path
+    weights: Path
+    shapes: Shapes
+    device: torch.device
+
+
+def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights: Path, device: str) -> TextPredictor:
+    """The predictor that the files of a model folder were written from.
+
+    The shapes in the header of the weights decide before anything is allocated.
+
+    Raises:
+        ModelFolderError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError: where they do not fit.
+    """
+    shapes = read_shapes(weights)
+    if hollow := [name for name, shape in shapes.items() if 0 in shape and not name.startswith("words.")]:
+        raise ModelFolderError(f"{hollow[0]} is empty")
+    stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
+    with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
+        return _read_pieces(stored) if plan.reads_pieces else _read_words(stored)
+
+
+def _read_pieces(stored: _Stored) -> PiecePredictor:
+    plan, config, tokenizer, weights, shapes, device = stored
+    labels = config["labels"]
+    check_shapes(lambda: network_of(config["encoder"], len(labels)), shapes, "encoder.network.")
+    pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]))
+    model = plan.with_mask(Transformer(network_of(config["encoder"], len(labels)), pieces.special, plan.model_options))
+    tensors = _finite(load_file(weights))
+    text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
+    counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)
+    table = WordTable(text.split("\n") if text else [], counts, scores)
+    if not len(table.words) == len(table.counts) == len(table.scores):
+        raise ModelFolderError("its list of words has another length than their counts")
+    model.load_state_dict(tensors)
+    pad_length = pieces.max_tokens if plan.train.pad_to_max else 0
+    return PiecePredictor(model, pieces, labels, table, device, pad_length)
+
+
+def _read_words(stored: _Stored) -> WordPredictor:
+    plan, config, tokenizer, weights, shapes, device = stored
+    labels = config["labels"]
+    of_model = {name: shape for name, shape in shapes.items() if not name.startswith("words.")}
+    if _TABLE not in of_model or len(of_model[_TABLE]) != 2:
+        raise ModelFolderError("it has no table of word vectors")
+    check_shapes(lambda: plan.build(torch.empty(of_model[_TABLE]), False, len(labels)), of_model)
+    if not 1 <= config["max_words"] <= LONGEST:
+        raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
+    words = WordTokenizer.load(tokenizer, config["cleaning"], config["max_words"])
+    tensors = _finite(load_file(weights))
+    counts, known = _column(tensors, "words.count", torch.int64), _column(tensors, "words.known", torch.uint8) > 0
+    if not len(words.words) == len(counts) == len(known) == len(tensors[_TABLE]):
+        raise ModelFolderError("its tokenizer has another number of words than its vectors")
+    tuned = tensors[_TABLE].dtype != torch.float16
+    model = plan.build(tensors[_TABLE].float(), tuned, len(labels))
+    model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
+    pad_length = words.max_words if plan.train.pad_to_max else 0
+    if pad_length * len(tensors[_TABLE][0]) > MOST_PADDED:
+        raise ModelFolderError(f"it pads every text to {pad_length:,} words, more than fit into the memory")
+    return WordPredictor(model, words, labels, counts, known, device, pad_length)
+
+
+def _finite(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors, after a look that all are numbers, as those of a training that went well are."""
+    for name, tensor in tensors.items():
+        if tensor.is_complex() or (tensor.is_floating_point() and not tensor.isfinite().all()):
+            raise ModelFolderError(f"{name} has values that are no finite numbers")
+    return tensors
+
+
+def _column(tensors: dict[str, Tensor], name: str, kind: torch.dtype) -> NDArray[Any]:
+    """Take what is known of every word out of the tensors."""
+    column = tensors.pop(name)
+    if column.ndim != 1 or column.dtype != kind or (column.numel() and column.min() < 0):
+        raise ModelFolderError(f"{name} is no list of numbers of its kind")
+    values: NDArray[Any] = column.numpy()
+    return values
+
+
+def _checked(facts: dict[str, Any]) -> dict[str, Any]:
+    """What `config.json` says of an encoder's tokenizer, of the right types and in sane limits."""
+    most, special = facts["max_tokens"], facts["special"]
+    if type(most) is not int or not 1 <= most <= MAX_TOKENS:
+        raise ModelFolderError(f"max_tokens is {most!r:.60}; it must be between 1 and {MAX_TOKENS}")
+    settings = facts["settings"]
+    if not isinstance(settings, dict) or any(not isinstance(token, str) for token in settings.values()):
+        raise ModelFolderError("its special tokens are no texts")
+    if type(facts["pad"]) is not int or not isinstance(special, list) or any(type(id) is not int for id in special):
+        raise ModelFolderError("its special tokens are no numbers")
+    return facts
+
+
+def _network(predictor: PiecePredictor) -> Any:
+    assert isinstance(predictor.model.encoder, Transformer)
+    return predictor.model.encoder.network

@@ -1,0 +1,1 @@
+"""What comes from outside with weights: word vectors, encoders, and vectors distilled from them."""

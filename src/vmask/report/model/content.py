@@ -1,0 +1,311 @@
+"""All that stands on the report of a model, before any of it is drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vmask.evaluation.result import without_nan
+from vmask.evaluation.statistics import Difference, Estimate
+from vmask.explain.contract import Explanation
+
+Level = Literal["full", "quick"]
+LEVELS: tuple[Level, ...] = ("full", "quick")
+"""How much a report explains: by LIME and Shapley too, or by the mask alone."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The texts that everything was measured on.
+
+    Attributes:
+        split: `test`, or `dev` where there is no test split.
+        texts: how many.
+        instead: why these and not the test texts; empty where they are those.
+    """
+
+    split: str
+    texts: int
+    instead: str = ""
+
+
+@dataclass(frozen=True)
+class Rival:
+    """The accuracy of the model, or of something simple beside it.
+
+    Attributes:
+        name: in a word or two.
+        what: what it is, in a few more.
+        accuracy: share of texts whose class is right.
+    """
+
+    name: str
+    what: str
+    accuracy: Estimate
+
+
+@dataclass(frozen=True)
+class Scores:
+    """How good the model is, beside what one would try first.
+
+    Attributes:
+        rivals: the model, a linear model where one could be trained, the most common class.
+        difference: accuracy of the model less that of the linear one, text by text; None without one.
+        verdict: what the difference says, in words.
+        macro_f1: mean over classes of F1.
+        notes: what a reader should know of the comparison.
+    """
+
+    rivals: tuple[Rival, ...]
+    difference: Difference | None
+    verdict: str
+    macro_f1: Estimate
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClassScore:
+    """One class.
+
+    Attributes:
+        label: its name.
+        precision: of the texts that it was predicted for, the share that are of it; NaN where it never was.
+        recall: of its texts, the share that it was predicted for; NaN where it has none.
+        f1: of both; NaN where it has no text and was never predicted.
+        support: its texts.
+        predicted: texts that it was predicted for.
+    """
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    predicted: int
+
+
+@dataclass(frozen=True)
+class Confused:
+    """Texts of one class that were taken for another.
+
+    Attributes:
+        label: the true class.
+        predicted: the other.
+        texts: how many.
+        share: of the texts of the true class.
+    """
+
+    label: str
+    predicted: str
+    texts: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the training went.
+
+    Attributes:
+        epochs: a row for every epoch, as `TextClassifier.history_` has it.
+        best_epoch: the epoch whose weights were kept, counted from 1.
+        select: the dev score that chose it.
+    """
+
+    epochs: tuple[Mapping[str, Any], ...]
+    best_epoch: int
+    select: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of the model.
+
+    Attributes:
+        word: the word.
+        importance: the chance that its mask keeps it.
+        count: how often it stands in the training texts.
+        known: whether the word vectors know it.
+        label: the class that it speaks for most clearly; empty where no text that was looked at has it.
+        log_odds: how much likelier it is in texts of that class than in others.
+        z: the same in standard errors.
+        here: texts of that class with the word.
+        texts: all texts with the word.
+    """
+
+    word: str
+    importance: float
+    count: int
+    known: bool
+    label: str
+    log_odds: float
+    z: float
+    here: int
+    texts: int
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of the model.
+
+    Attributes:
+        total: how many there are.
+        rows: those that the table has, the most important first.
+        complete_from: all words seen so often or more are among them.
+        drawn: word, importance and count of words for the scatter plot: all, or a random draw of all.
+        leaning_texts: training texts that the lean of words was counted in.
+        pearson: correlation of importance with count.
+        log: correlation of importance with the logarithm of the count.
+    """
+
+    total: int
+    rows: tuple[Word, ...]
+    complete_from: int
+    drawn: tuple[tuple[str, float, int], ...]
+    leaning_texts: int
+    pearson: Estimate
+    log: Estimate
+
+
+@dataclass(frozen=True)
+class Example:
+    """A text, as the model sees it.
+
+    Attributes:
+        kind: why it was chosen: `right`, `wrong` or `unsure`.
+        text: the text.
+        label: its true class.
+        predicted: the class that the model gives it.
+        probability: how sure it is of that.
+        explanations: by every method of the report.
+    """
+
+    kind: str
+    text: str
+    label: str
+    predicted: str
+    probability: float
+    explanations: tuple[Explanation, ...]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Some texts as the model sees them.
+
+    Attributes:
+        rule: how they were chosen.
+        methods: what explains them, in the order of the views.
+        missing: which methods are missing, and how to get them; empty where none are.
+        examples: the texts.
+    """
+
+    rule: str
+    methods: tuple[str, ...]
+    missing: str
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Predictions of which the model was about equally sure.
+
+    Attributes:
+        low: least probability of the predicted class.
+        high: greatest.
+        sure: their mean probability.
+        right: the share that is right.
+    """
+
+    low: float
+    high: float
+    sure: float
+    right: Estimate
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Whether the model is as sure as it is right.
+
+    Attributes:
+        error: expected calibration error.
+        bins: those that have texts, from unsure to sure.
+        too_sure: mean probability less accuracy; below 0 the model is surer than it says.
+    """
+
+    error: Estimate
+    bins: tuple[Bin, ...]
+    too_sure: float
+
+
+@dataclass(frozen=True)
+class Use:
+    """A way to use the model.
+
+    Attributes:
+        title: what for.
+        code: what to type, each with where.
+    """
+
+    title: str
+    code: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Content:
+    """The report of a model.
+
+    Attributes:
+        name: of the dataset and the model, for the title of the window.
+        headline: what the model is and how good, in a sentence.
+        lead: what it was trained on, in another.
+        level: how much is explained.
+        warnings: what a reader must know before all else.
+        labels: the classes, in the order of tables.
+        measured: the texts that everything was measured on.
+        scores: accuracy beside simple rivals.
+        classes: each class.
+        confusion: (C, C) texts by true class (rows) and predicted class.
+        confused: pairs of classes that are taken for each other, the most frequent first.
+        training: how the training went.
+        words: the words of the model; None where its method ranks none.
+        texts: some texts.
+        calibration: whether probabilities can be believed.
+        uses: how to use the model.
+        facts: where it comes from: heading -> name -> value.
+        options: every option of the training.
+    """
+
+    name: str
+    headline: str
+    lead: str
+    level: Level
+    warnings: tuple[str, ...]
+    labels: tuple[str, ...]
+    measured: Measured
+    scores: Scores
+    classes: tuple[ClassScore, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    confused: tuple[Confused, ...]
+    training: Training
+    words: Words | None
+    texts: Texts
+    calibration: Calibration
+    uses: tuple[Use, ...]
+    facts: Mapping[str, Mapping[str, str]]
+    options: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values; a number that is none becomes null."""
+        return {name: without_nan(value) for name, value in _plain(self).items()}
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses as dictionaries, however deep."""
+    if isinstance(value, Explanation):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,171 @@
+"""Figures of one model for a paper: a cloud, a scatter plot, post-hoc accuracy, texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vmask.classifier import TextClassifier
+from vmask.data.datasets import Dataset
+from vmask.evaluation.measure import evaluate
+from vmask.report.figures.cloud import Sheet, draw_cloud
+from vmask.report.figures.curves import FLOORS, Point, draw_curve, finish, handle
+from vmask.report.figures.labels import named
+from vmask.report.figures.scatter import draw_scatter
+from vmask.report.figures.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    WIDE,
+    Picture,
+    canvas,
+    check_extra,
+    styled,
+)
+from vmask.report.figures.texts import Shown, draw_texts, runs_of
+from vmask.report.model.content import Content, Example, Word
+from vmask.report.model.page_texts import NAMES
+from vmask.report.model.page_words import COLOURS, MIN_COUNT, cloud_words
+from vmask.report.model.svg_scatter import named_words
+from vmask.report.model.word_class_association import CLEAR
+
+PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, BLACK, SKY)
+"""Of classes; no colour-blindness mixes them."""
+SHEET = Sheet(width=900, height=420, largest=56, smallest=18, margin=18)
+CLOUD = 30
+"""Words of the cloud."""
+POST_HOC = "post_hoc_accuracy"
+MANY, FEW = 1000, 200
+"""Texts that post-hoc accuracy is measured on, at most: of a model that is quick to ask, and of another."""
+OF_A_KIND, LONG = 2, 40
+"""Texts of each kind that are drawn, and their words, at most."""
+
+
+def draw(classifier: TextClassifier, dataset: Dataset, content: Content) -> Iterator[Picture]:
+    """The figures that a model has; one without a ranking of words has texts alone.
+
+    Raises:
+        MissingExtra: without matplotlib or wordcloud.
+    """
+    check_extra()
+    if content.words is not None:
+        yield cloud(content)
+        yield scatter(content)
+        yield post_hoc(classifier, dataset, content)
+    if (picture := texts(content)) is not None:
+        yield picture
+
+
+@styled()
+def cloud(content: Content) -> Picture:
+    """The most important words; their colour is the class that each speaks for."""
+    assert content.words is not None
+    words = cloud_words(content.words.rows, CLOUD)
+    few = len(content.labels) <= COLOURS
+    wide = 0.99 * WIDE
+    tall = wide * SHEET.height / SHEET.width
+    legend = 0.3 if few else 0.04
+    figure = canvas(WIDE, tall + legend)
+    panel = figure.add_axes((0.005, legend / (tall + legend), 0.99, tall / (tall + legend) - 0.01))
+    colours = [_colour(word, content.labels) if few else BLUE for word in words]
+    draw_cloud(panel, [named(word.word, 24) for word in words], colours, SHEET, wide)
+    said = ""
+    if few:
+        keys = [(label, PALETTE[at]) for at, label in enumerate(content.labels)] + [("no clear class", GREY)]
+        handles = [handle(label, {"color": colour, "linewidth": 5}) for label, colour in keys]
+        figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.0, columnspacing=1.4)
+        said = " Colours: the class in whose training texts the word is likelier than in others."
+    caption = (
+        f"The {len(panel.texts)} most important words of {content.name}, of those that stand {MIN_COUNT} times or more "
+        f"in the training texts: the larger, the higher a word ranks; places mean nothing.{said}"
+    )
+    return Picture("word_cloud", "The most important words", caption, figure)
+
+
+def _colour(word: Word, labels: Sequence[str]) -> str:
+    return PALETTE[labels.index(word.label)] if word.label and word.z >= CLEAR else GREY
+
+
+@styled()
+def scatter(content: Content) -> Picture:
+    """Importance over count."""
+    words = content.words
+    assert words is not None
+    top, frequent = ([[word.word, word.importance, word.count] for word in rows] for rows in named_words(words.rows))
+    figure = draw_scatter([(count, score) for _, score, count in words.drawn], top, frequent)
+    drawn = len(words.drawn)
+    grey = f"all {drawn:,} words" if drawn == words.total else f"{drawn:,} of {words.total:,} words, at random"
+    caption = (
+        f"Words of {content.name}: how often each stands in the training texts, and its importance, the chance that "
+        f"its mask keeps it; 0.5 (dashed) is indifferent. Grey: {grey}. Pearson's correlation of count and importance, "
+        f"over all words: {words.pearson.value:+.3f}."
+    )
+    return Picture("frequency_importance", "Frequency and importance of words", caption, figure)
+
+
+@styled()
+def post_hoc(classifier: TextClassifier, dataset: Dataset, content: Content) -> Picture:
+    """Share of texts that keep their class when the model sees their k most important words alone."""
+    n = MANY if classifier.predictor_.quick else FEW
+    found = evaluate(classifier, dataset, [POST_HOC], split=content.measured.split, hide="remove", n=n)
+    points: dict[str, list[Point]] = {}
+    for score in found.scores:
+        k = int(score.part.removeprefix("k="))
+        points.setdefault(score.by, []).append(Point(k, score.value, score.low, score.high, 1))
+    figure = canvas(4.4, 3.1, layout="constrained")
+    panel = figure.subplots(1, 1)
+    lines = {"mask": ("its own ranking", {"color": BLUE, "linewidth": 2.0}), **FLOORS}
+    for by, (label, style) in reversed(lines.items()):  # its own comes to lie on top
+        draw_curve(panel, points.get(by, []), label, style, band=by == "mask")
+    finish(figure, [panel])
+    handles = [handle(label, style) for by, (label, style) in lines.items() if by in points]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    caption = (
+        f"Share of {len(found.sample):,} {content.measured.split} texts that keep their class when {content.name} sees "
+        "only their k most important words, by the importance that its mask gives to words. The band is the 95% "
+        "interval over texts. Black and grey: words by tf-idf, words at random, and what a constant answer would keep."
+    )
+    return Picture(POST_HOC, "Post-hoc accuracy", caption, figure)
+
+
+@styled()
+def texts(content: Content) -> Picture | None:
+    """Some of the report's texts, by every method that it has; None where nothing was explained."""
+    chosen = list(_chosen(content.texts.examples))
+    if not chosen:
+        return None
+    figure = draw_texts(
+        [
+            Shown(
+                f"{one.predicted} {one.probability:.0%}"
+                + (", right" if one.predicted == one.label else f", in truth {one.label}"),
+                {NAMES.get(view.method, view.method): runs_of(view) for view in one.explanations},
+            )
+            for one in chosen
+        ],
+        sorted({view.signed for one in chosen for view in one.explanations}),
+    )
+    caption = (
+        f"{content.measured.split.capitalize()} texts as {content.name} sees them, by {_listed(content)}: of the texts "
+        f"of its report, which were chosen by a rule, the first {OF_A_KIND} of each kind (right, wrong, least certain) "
+        f"of up to {LONG} words. Above each the predicted class with its probability."
+    )
+    return Picture("highlighted_texts", "Texts as the model sees them", caption, figure)
+
+
+def _listed(content: Content) -> str:
+    return ", ".join(NAMES.get(name, name) for name in content.texts.methods)
+
+
+def _chosen(examples: Sequence[Example]) -> Iterator[Example]:
+    """The first short texts of each kind."""
+    found: dict[str, int] = {}
+    for one in examples:
+        short = one.explanations and 0 < len(one.explanations[0].words) <= LONG
+        if short and found.get(one.kind, 0) < OF_A_KIND:
+            found[one.kind] = found.get(one.kind, 0) + 1
+            yield one

@@ -1,0 +1,191 @@
+"""What a model's predictions are worth: accuracy beside rivals, every class, confusions, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vmask.data.datasets import Dataset, Split
+from vmask.data.labels import as_label
+from vmask.evaluation.result import estimated
+from vmask.evaluation.statistics import CONFIDENCE, Difference, Estimate, mean_interval, paired_difference
+from vmask.evaluation.subjects import subject_of, texts_of
+from vmask.metrics.accuracy import Accuracy
+from vmask.metrics.calibration_error import CalibrationError
+from vmask.metrics.contract import ModelMetric, Subject
+from vmask.metrics.macro_f1 import MacroF1
+from vmask.report.model.baselines import WHAT, Linear, linear_predictions, most_common, sampled
+from vmask.report.model.content import Bin, Calibration, ClassScore, Confused, Measured, Rival, Scores
+
+MOST_CONFUSED = 30
+"""Pairs of classes that are kept."""
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a model says of the texts that it is measured on.
+
+    Attributes:
+        measured: which texts these are.
+        split: the texts with their labels.
+        subject: the model with its probabilities; `labels` are numbers in `names`.
+        names: the classes of the model as text, then labels that only the texts have.
+        unknown: how many texts have a label that the model does not know.
+    """
+
+    measured: Measured
+    split: Split
+    subject: Subject
+    names: tuple[str, ...]
+    unknown: int
+
+    @property
+    def right(self) -> NDArray[np.bool_]:
+        """(N,) whether each prediction is right."""
+        assert self.subject.labels is not None
+        found: NDArray[np.bool_] = np.equal(self.subject.labels, self.subject.predicted)
+        return found
+
+    @property
+    def sure(self) -> NDArray[np.float64]:
+        """(N,) probability of each predicted class."""
+        highest: NDArray[np.float64] = self.subject.probabilities.max(1).astype(np.float64)
+        return highest
+
+
+def predict(predictor: Any, dataset: Dataset) -> Predicted:
+    """Ask the model about the test texts, or the dev texts where there are none."""
+    test = dataset.splits.get("test")
+    name = "test" if test is not None and len(test) else "dev"
+    instead = ""
+    if name == "dev":
+        instead = (
+            f"There {'are no test texts' if test is None else 'is no text in the test split'}, so everything here is "
+            "measured on the dev texts. These also chose the epoch that was kept: expect somewhat less of new texts."
+        )
+    split = dataset.splits[name]
+    classes = [str(as_label(label)) for label in predictor.labels]
+    spelt = [str(as_label(label)) for label in split.labels]
+    names = (*classes, *sorted(set(spelt).difference(classes)))
+    number = {label: at for at, label in enumerate(names)}
+    texts = replace(texts_of(dataset, name), labels=None)  # they may have labels that the model does not know
+    subject = subject_of(predictor, texts, np.zeros(0, np.int64), ("remove",), 0, None, False, ())
+    labels = np.array([number[label] for label in spelt], np.int64)
+    unknown = int(np.count_nonzero(labels >= len(classes)))
+    return Predicted(Measured(name, len(split), instead), split, replace(subject, labels=labels), names, unknown)
+
+
+def scores(found: Predicted, train: Split, model: str) -> Scores:
+    """Accuracy of the model, of a linear one on the same split, and of the most common class."""
+    common = most_common(train.labels)
+    ours = Rival(model, "this model", _estimate(Accuracy(), found.subject))
+    constant = np.array([label == common for label in found.split.labels], np.float64)
+    floor = Rival("most common class", f"always “{common}”", mean_interval(constant))
+    f1 = _estimate(MacroF1(), found.subject)
+    linear, reason = _linear(train, found.split)
+    if linear is None:
+        return Scores((ours, floor), None, reason, f1)
+    right = np.array([a == b for a, b in zip(linear.predicted, found.split.labels, strict=True)], np.float64)
+    difference = paired_difference(found.right.astype(np.float64), right)
+    rivals = (ours, Rival("linear model", WHAT, mean_interval(right)), floor)
+    notes = (
+        (f"The linear model learnt from {linear.trained_on:,} of the {len(train):,} training texts, drawn at random.",)
+        if linear.trained_on < len(train)
+        else ()
+    )
+    return Scores(rivals, difference, verdict(difference, model), f1, notes)
+
+
+def _linear(train: Split, test: Split) -> tuple[Linear | None, str]:
+    try:
+        return linear_predictions(sampled(train), test), ""
+    except ValueError as error:  # texts without a word of two letters, as scikit-learn cuts them
+        return None, f"There is no linear model to compare with: {' '.join(str(error).split())}"
+
+
+def verdict(difference: Difference, model: str) -> str:
+    """What a difference of accuracies says, in words; the test decides, for an interval of few texts is a rough one."""
+    points = f"{100 * abs(difference.value):.1f} points"
+    shown = difference.p <= 1 - CONFIDENCE
+    if shown and difference.value > 0:
+        return f"The {model} is {points} more accurate than the linear model: more than chance explains."
+    if shown and difference.value < 0:
+        return (
+            f"The linear model is {points} more accurate than the {model}: more than chance explains. "
+            "Where accuracy is all that counts, use that one."
+        )
+    if difference.value == 0:
+        return "Both are right equally often: these texts do not show which of the two is better."
+    more, less = ("linear model", model) if difference.value < 0 else (model, "linear model")
+    return (
+        f"The {more} is {points} more accurate than the {less}, which chance alone may explain: these texts do not "
+        "show which of the two is better."
+    )
+
+
+def classes(found: Predicted) -> tuple[ClassScore, ...]:
+    """Precision, recall and F1 of every class."""
+    table = np.array(confusion(found))
+    rows = []
+    for at, label in enumerate(found.names):
+        hits, support, predicted = int(table[at, at]), int(table[at].sum()), int(table[:, at].sum())
+        rows.append(
+            ClassScore(
+                label,
+                precision=hits / predicted if predicted else nan,
+                recall=hits / support if support else nan,
+                f1=2 * hits / (support + predicted) if support + predicted else nan,
+                support=support,
+                predicted=predicted,
+            )
+        )
+    return tuple(rows)
+
+
+def confusion(found: Predicted) -> tuple[tuple[int, ...], ...]:
+    """(C, C) texts by true class (rows) and predicted class."""
+    size, labels = len(found.names), found.subject.labels
+    assert labels is not None
+    table = np.bincount(labels * size + found.subject.predicted, minlength=size**2).reshape(size, size)
+    return tuple(tuple(int(one) for one in row) for row in table)
+
+
+def confused(names: Sequence[str], table: Sequence[Sequence[int]], most: int = MOST_CONFUSED) -> tuple[Confused, ...]:
+    """The pairs of classes that are taken for each other most often; ties in the order of classes."""
+    pairs = [
+        Confused(names[true], names[other], count, count / sum(row))
+        for true, row in enumerate(table)
+        for other, count in enumerate(row)
+        if count and other != true
+    ]
+    return tuple(sorted(pairs, key=lambda pair: -pair.texts)[:most])
+
+
+def calibration(found: Predicted) -> Calibration:
+    """How far probabilities are from the truth, and the bins that this is measured in."""
+    metric = CalibrationError()
+    (series,) = metric.measure(found.subject)
+    records, count = series.values, metric.options.bins
+    bins = []
+    for at in range(count):
+        inside = records[records[:, 0] == at]
+        if len(inside):
+            right = mean_interval(inside[:, 2])
+            bins.append(Bin(at / count, (at + 1) / count, float(inside[:, 1].mean()), right))
+    too_sure = float(records[:, 1].mean() - records[:, 2].mean())
+    return Calibration(_in_range(estimated(metric, records)), tuple(bins), too_sure)
+
+
+def _estimate(metric: ModelMetric, subject: Subject) -> Estimate:
+    (series,) = metric.measure(subject)
+    return _in_range(estimated(metric, series.values))
+
+
+def _in_range(estimate: Estimate) -> Estimate:
+    """An interval does not leave what is possible; NaN stays."""
+    return replace(estimate, low=max(estimate.low, 0.0), high=min(estimate.high, 1.0))

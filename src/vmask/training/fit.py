@@ -1,0 +1,134 @@
+"""From texts and labels to a trained predictor, in one stage or in two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from accelerate import Accelerator
+from safetensors import SafetensorError
+
+from vmask.errors import ModelFolderError
+from vmask.inference.predictor import TextPredictor
+from vmask.masks import MASKS
+from vmask.models.contract import Encoder, MaskedClassifier
+from vmask.training.checkpoints import Checkpoints
+from vmask.training.device import make_accelerator
+from vmask.training.inputs import split
+from vmask.training.loop import Trained, train
+from vmask.training.prepare_pieces import prepare_pieces
+from vmask.training.prepare_words import prepare_words
+from vmask.training.prepared import Prepared
+from vmask.training.progress import ProgressCallback
+from vmask.training.run_config import Plan
+from vmask.training.torch_random import own_randomness, reseed_torch
+
+FIRST = "base"
+"""The mask of the first of two stages: none."""
+
+
+def prepare_data(
+    plan: Plan,
+    texts: Sequence[str],
+    labels: Sequence[Any],
+    dev: tuple[Sequence[str], Sequence[Any]] | None,
+    dev_fraction: float,
+    vocabulary_texts: Iterable[str] | None = None,
+) -> Prepared:
+    """Check the data and turn texts into what the model reads.
+
+    Raises:
+        DataError: for data that cannot be trained on.
+    """
+    data = split(texts, labels, dev, dev_fraction, plan.train.seed)
+    return prepare_pieces(plan, data) if plan.reads_pieces else prepare_words(plan, data, vocabulary_texts)
+
+
+def train_plan(
+    plan: Plan,
+    data: Prepared,
+    device: str,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    progress: ProgressCallback | None = None,
+    start: Encoder | None = None,
+) -> tuple[TextPredictor, Trained]:
+    """Train a model and wrap it with its words.
+
+    With two stages the encoder is first trained without a mask (section 4 of the paper: "we fine-tune it ..., and then
+    fix the embedding layer and train the mask layer with the rest of the model together").
+
+    Args:
+        plan: the options.
+        data: what to train on.
+        device: `auto`, `cpu`, `cuda` or `mps`.
+        checkpoint: folder for checkpoints.
+        resume: continue from the checkpoint where there is one.
+        progress: what to show.
+        start: an encoder that went through the first stage already.
+    """
+    accelerator = make_accelerator(device, plan.train.precision)
+    stages = [plan]
+    if plan.train.stages == 2 and start is None:
+        stages = [replace(plan, mask=FIRST, mask_options=MASKS.get(FIRST).Options()), plan]
+    encoder, done = start, Trained([], 0)
+    for number, stage in enumerate(stages, 1):
+        with own_randomness():
+            # The mask of a second stage has a stream of its own: the same whether the first one ran here or before.
+            reseed_torch(plan.train.seed, "weights" if encoder is None else "mask")
+            second = encoder is not None
+            encoder = encoder or data.encoder(plan)
+            model = stage.with_mask(encoder)
+        if data.tuned is False or (second and plan.data.train_embeddings is not True):
+            encoder.freeze_embeddings()
+        if progress is not None and len(stages) > 1 and accelerator.is_main_process:
+            progress.stage(number, len(stages))
+        folder = checkpoint / f"stage-{number}" if checkpoint and len(stages) > 1 else checkpoint
+        trained = _train_stage(stage, model, data, accelerator, folder, resume, progress)
+        done = _joined(done, trained)
+    pad_length = data.pad_length if plan.train.pad_to_max else 0
+    return data.predictor(model, accelerator.device, pad_length), done
+
+
+def _train_stage(
+    plan: Plan,
+    model: MaskedClassifier,
+    data: Prepared,
+    accelerator: Accelerator,
+    folder: Path | None,
+    resume: bool,
+    progress: ProgressCallback | None,
+) -> Trained:
+    checkpoints = None
+    if folder is not None:
+        run = {**plan.to_dict(), "training_data": data.digest(), "processes": accelerator.num_processes}
+        checkpoints = Checkpoints(folder, run)
+    try:
+        return train(
+            model,
+            data.examples,
+            data.dev,
+            plan.train,
+            accelerator,
+            pad_length=data.pad_length,
+            checkpoints=checkpoints,
+            resume=resume,
+            progress=progress if accelerator.is_main_process else None,
+        )
+    except SafetensorError as error:  # what a full disk raises
+        raise ModelFolderError(
+            f"The checkpoint could not be written to {folder}: {error}. Free some space and add --resume to go on "
+            "from the last epoch that was kept."
+        ) from None
+
+
+def _joined(before: Trained, after: Trained) -> Trained:
+    """Two stages as one history: epochs are counted on, and the best one is of the last stage."""
+    if not before.history:
+        return after
+    done = len(before.history)
+    rows = [{**row, "stage": 1} for row in before.history]
+    rows += [{**row, "stage": 2, "epoch": row["epoch"] + done} for row in after.history]
+    return Trained(rows, after.best_epoch + done)

@@ -1,0 +1,143 @@
+"""Texts and labels as a user gives them: checked, cleared of empty ones, split into training and dev."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vmask._core.random_streams import derive
+from vmask.data.splits import hold_out
+from vmask.errors import DataError, VmaskWarning
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Checked texts.
+
+    Attributes:
+        texts: training texts.
+        labels: their labels.
+        dev_texts: texts that pick the best epoch.
+        dev_labels: their labels.
+        classes: the labels that occur in training, sorted.
+        fingerprint: of the texts and labels that were given for training.
+    """
+
+    texts: list[str]
+    labels: list[Any]
+    dev_texts: list[str]
+    dev_labels: list[Any]
+    classes: list[Any]
+    fingerprint: str
+
+    def codes(self, labels: Sequence[Any]) -> list[int]:
+        """The numbers of the labels."""
+        code = {label: number for number, label in enumerate(self.classes)}
+        return [code[label] for label in labels]
+
+
+def split(
+    texts: Sequence[str],
+    labels: Sequence[Any],
+    dev: tuple[Sequence[str], Sequence[Any]] | None,
+    dev_fraction: float,
+    seed: int,
+) -> Labelled:
+    """Check the data and hold out a dev set where none is given: the same one, in whatever order the rows come.
+
+    Raises:
+        DataError: for data that cannot be trained on.
+    """
+    train_texts, train_labels = _usable(texts, labels, "training")
+    classes = sorted(set(train_labels))
+    if len(classes) < 2:
+        raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
+    fingerprint = _fingerprint(train_texts, train_labels)
+    if dev is None:
+        # A text of every class stays in training.
+        count = min(max(round(len(train_texts) * dev_fraction), 1), len(train_texts) - len(classes))
+        if count < 1:
+            raise DataError(
+                f"{len(train_texts)} texts are too few to hold any out. Give more, or pass dev=(texts, labels)."
+            )
+        rest, out, _ = hold_out(train_texts, train_labels, count, derive(seed, "dev") % 2**32)
+        dev_texts, dev_labels = [train_texts[i] for i in out], [train_labels[i] for i in out]
+        train_texts, train_labels = [train_texts[i] for i in rest], [train_labels[i] for i in rest]
+    else:
+        dev_texts, dev_labels = _usable(*dev, "dev")
+        if unseen := sorted(map(repr, set(dev_labels) - set(classes))):
+            raise DataError(
+                f"The dev set has labels that training lacks: {', '.join(unseen[:5])}. "
+                "Drop those rows, or give training some of them."
+            )
+    return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint)
+
+
+def check_texts(texts: Sequence[str]) -> list[str]:
+    """The texts as a list.
+
+    Raises:
+        DataError: where something is not a text.
+    """
+    if isinstance(texts, str):
+        raise DataError("A single text was given where a list of texts is expected. Put it in a list: [text].")
+    if hasattr(texts, "columns"):
+        raise DataError("A table was given where a list of texts is expected. Pass one column of it: table['text'].")
+    listed = list(texts)
+    for number, text in enumerate(listed):
+        if not isinstance(text, str):
+            raise DataError(
+                f"Text number {number} is {text!r}, of type {type(text).__name__}. Give strings, e.g. with str(text)."
+            )
+    return listed
+
+
+def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
+    """The labels as plain strings, numbers or booleans.
+
+    Raises:
+        DataError: for a wrong number of labels or a missing one.
+    """
+    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
+    if len(listed) != count:
+        raise DataError(f"There are {count} texts and {len(listed)} labels. Give one label for each text.")
+    for number, label in enumerate(listed):
+        if label is None or (isinstance(label, float) and math.isnan(label)):
+            raise DataError(f"Label number {number} is missing ({label}). Drop the rows without a label.")
+        if isinstance(label, str) and any("\ud800" <= char <= "\udfff" for char in label):
+            raise DataError(f"Label number {number} is {label!r}, with half a character in it. Write it in full.")
+        if not isinstance(label, (str, int, float)):
+            raise DataError(f"Label number {number} is {label!r}. Labels must be strings or numbers.")
+    if len({isinstance(label, str) for label in listed}) > 1:
+        raise DataError("Some labels are strings and some are numbers. Make them all strings, e.g. with str(label).")
+    return listed
+
+
+def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:
+    """Texts that have something in them, with their labels; the others are dropped and counted."""
+    listed = check_texts(texts)
+    checked = check_labels(labels, len(listed))
+    rows = [i for i, text in enumerate(listed) if text.strip()]
+    if not rows:
+        raise DataError(f"There is no {name} text with anything in it.")
+    if len(rows) < len(listed):
+        warn(f"{len(listed) - len(rows)} empty {name} texts were dropped.")
+    return [listed[i] for i in rows], [checked[i] for i in rows]
+
+
+def _fingerprint(texts: Sequence[str], labels: Sequence[Any]) -> str:
+    digest = hashlib.sha256()
+    for text, label in zip(texts, labels, strict=True):
+        digest.update(f"{label}\t{text}\n".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def warn(message: str) -> None:
+    """Tell the user something that does not stop the work."""
+    warnings.warn(message, VmaskWarning, stacklevel=5)

@@ -1,0 +1,131 @@
+"""Texts for encoders: the pieces of their own tokenizer, and the pretrained weights to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from vmask.errors import ConfigError
+from vmask.inference.piece_predictor import PiecePredictor
+from vmask.models.contract import Encoder, MaskedClassifier
+from vmask.models.transformer import Transformer
+from vmask.pretrained.encoders import encoder_digest, load_encoder_config, load_pretrained, load_tokenizer, public_name
+from vmask.text.pieces import MERGING, PieceTokenizer
+from vmask.training.inputs import Labelled, warn
+from vmask.training.loop import Examples
+from vmask.training.prepared import Prepared, examples_of
+from vmask.training.run_config import Plan
+
+UNMASKED = ("base", "l2")
+"""Methods that leave the vectors alone."""
+MAX_TOKENS = 512
+"""Length limit where neither the user nor the encoder has a smaller one."""
+
+
+@dataclass(frozen=True)
+class PreparedPieces(Prepared):
+    """Texts as pieces.
+
+    Attributes:
+        tokenizer: cuts texts into pieces and words.
+        name: of the encoder.
+        cut: how many training texts are longer than the limit.
+    """
+
+    tokenizer: PieceTokenizer
+    name: str
+    cut: int
+
+    @property
+    def pad_length(self) -> int:
+        """Length of the longest text that the model may see."""
+        return self.tokenizer.max_tokens
+
+    def encoder(self, plan: Plan) -> Encoder:
+        """The pretrained encoder with a fresh head, in float32."""
+        network = load_pretrained(
+            "AutoModelForSequenceClassification",
+            self.name,
+            num_labels=len(self.labels),
+            dtype=torch.float32,
+            ignore_mismatched_sizes=True,
+        )
+        network.config.pad_token_id = self.tokenizer.pad
+        network.config.name_or_path = public_name(self.name)  # a model folder stores it: no path of this machine
+        return fitted_out(network, self.tokenizer, plan)
+
+    def predictor(self, model: MaskedClassifier, device: torch.device, pad_length: int) -> PiecePredictor:
+        """The trained model with the words of the training texts."""
+        predictor = PiecePredictor(model, self.tokenizer, self.labels, None, device, pad_length)
+        predictor.table = predictor.tabulate(self.labelled.texts)
+        return predictor
+
+    def source_digest(self) -> bytes:
+        """Of the pretrained encoder."""
+        return encoder_digest(self.name).encode()
+
+    def summary(self) -> dict[str, Any]:
+        """What a model folder says about its data."""
+        return {
+            **super().summary(),
+            "encoder": public_name(self.name),
+            "vocabulary": len(self.tokenizer),
+            "max_tokens": self.tokenizer.max_tokens,
+            "cut": self.cut,
+            "coverage": None,
+            "merging": MERGING,
+        }
+
+
+def fitted_out(network: Any, tokenizer: PieceTokenizer, plan: Plan) -> Transformer:
+    """A network of transformers with its seam; said where a mask can do little there."""
+    encoder = Transformer(network, tokenizer.special, plan.model_options)
+    if not encoder.scale_matters and plan.mask not in UNMASKED:
+        warn(
+            f"{type(network).__name__} puts a LayerNorm right behind its word vectors, which undoes their scaling: at "
+            "inference the mask will hardly act. Use --model.placement block."
+        )
+    return encoder
+
+
+def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:
+    """Load the encoder's tokenizer and cut the texts into pieces.
+
+    Raises:
+        DataError: for data that cannot be trained on.
+        VmaskError: for an encoder that cannot be loaded.
+    """
+    name = plan.model_options.encoder
+    tokenizer = load_tokenizer(name)
+    most = min(MAX_TOKENS, tokenizer.model_max_length, _positions(load_encoder_config(name)))
+    pieces = PieceTokenizer.of(tokenizer, most)
+    if plan.data.max_words is not None:
+        wanted = plan.data.max_words + pieces.backend.num_special_tokens_to_add(False)
+        if wanted < most:
+            pieces = PieceTokenizer.of(tokenizer, wanted)
+    examples, cut = _encode(pieces, data.texts, data.codes(data.labels), "training")
+    dev, _ = _encode(pieces, data.dev_texts, data.codes(data.dev_labels), "dev")
+    return PreparedPieces(data, examples, dev, plan.data.train_embeddings, pieces, name, cut)
+
+
+def _positions(config: Any) -> int:
+    """Tokens that the encoder has positions for; RoBERTa and its kin keep the first ones for themselves."""
+    most = getattr(config, "max_position_embeddings", None) or MAX_TOKENS
+    first = (config.pad_token_id or 0) + 1 if config.model_type in _PADDED_POSITIONS else 0
+    if most - first < 3:
+        raise ConfigError(f"The encoder has {most} positions, too few for a text. Choose another encoder.")
+    return int(most - first)
+
+
+_PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "xlm-roberta-xl", "data2vec-text")
+
+
+def _encode(tokenizer: PieceTokenizer, texts: Sequence[str], codes: Sequence[int], name: str) -> tuple[Examples, int]:
+    pieces = tokenizer.encode(texts)
+    if cut := sum(one.total > len(one.ids) for one in pieces):
+        warn(f"{cut} of {len(pieces)} {name} texts were cut to {tokenizer.max_tokens} tokens.")
+    examples = examples_of({row: one.ids for row, one in enumerate(pieces)}, codes)
+    return replace(examples, pad=tokenizer.pad), cut

@@ -1,0 +1,156 @@
+"""Texts for the models of words: vocabulary, word vectors, ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vmask._core.random_streams import numpy_stream
+from vmask.errors import DataError
+from vmask.inference.predictor import WordPredictor
+from vmask.models.contract import Encoder, MaskedClassifier
+from vmask.pretrained.word_vectors import Coverage, Vectors, coverage, read_vectors
+from vmask.text.vocabulary import UNK, WordTokenizer, choose_words
+from vmask.text.words import count_words
+from vmask.training.inputs import Labelled, warn
+from vmask.training.loop import Examples
+from vmask.training.prepared import Prepared, examples_of
+from vmask.training.run_config import Plan
+
+DEFAULT_CLEANING = "gentle"
+DEFAULT_MAX_WORDS = 256
+RANDOM_DIM = 100
+UNKNOWN_WIDTH = 0.01
+"""Words without a vector get a small random one, uniform within this of 0, as in the paper's released code."""
+
+
+@dataclass(frozen=True)
+class PreparedWords(Prepared):
+    """Texts as words with vectors.
+
+    Attributes:
+        tokenizer: cuts texts into words.
+        counts: (V,) how often each word stands in the training texts.
+        known: (V,) whether the vectors know the word.
+        matrix: (V, D) word vectors.
+        coverage: how much of the training texts the vectors know; None for random vectors.
+        sources: names of the vector files.
+    """
+
+    tokenizer: WordTokenizer
+    counts: NDArray[np.int64]
+    known: NDArray[np.bool_]
+    matrix: NDArray[np.float32]
+    coverage: Coverage | None
+    sources: tuple[str, ...]
+
+    @property
+    def pad_length(self) -> int:
+        """Length of the longest text that the model may see."""
+        return self.tokenizer.max_words
+
+    def encoder(self, plan: Plan) -> Encoder:
+        """A fresh encoder over the word vectors."""
+        return plan.word_encoder(torch.tensor(self.matrix), bool(self.tuned), len(self.labels))
+
+    def predictor(self, model: MaskedClassifier, device: torch.device, pad_length: int) -> WordPredictor:
+        """The trained model with its words."""
+        return WordPredictor(model, self.tokenizer, self.labels, self.counts, self.known, device, pad_length)
+
+    def source_digest(self) -> bytes:
+        """Of the word vectors."""
+        return self.matrix.tobytes()
+
+    def summary(self) -> dict[str, Any]:
+        """What a model folder says about its data."""
+        return {
+            **super().summary(),
+            "vocabulary": len(self.tokenizer),
+            "vectors": list(self.sources),
+            "dim": int(self.matrix.shape[1]),
+            "coverage": None
+            if self.coverage is None
+            else {
+                "types": round(self.coverage.types, 4),
+                "tokens": round(self.coverage.tokens, 4),
+                "missing": list(self.coverage.missing[:10]),
+            },
+        }
+
+
+def prepare_words(plan: Plan, data: Labelled, vocabulary_texts: Iterable[str] | None = None) -> PreparedWords:
+    """Choose the words, look up their vectors and encode the texts.
+
+    Raises:
+        DataError: for data that cannot be trained on.
+    """
+    config = plan.data
+    cleaning = config.cleaning or DEFAULT_CLEANING
+    counts = count_words(data.texts, cleaning)
+    if not counts:
+        raise DataError("No training text has a word. Check the text column, or use cleaning=gentle.")
+    all_counts = counts + count_words(vocabulary_texts, cleaning) if vocabulary_texts is not None else None
+    wanted = choose_words(counts, all_counts, None, config)
+    vectors = _vectors(plan, wanted)
+    words = wanted if vectors is None else choose_words(counts, all_counts, vectors, config)
+    tokenizer = WordTokenizer.build(words, cleaning, config.max_words or DEFAULT_MAX_WORDS)
+    matrix, known = _matrix(tokenizer, vectors, plan.train.seed)
+    return PreparedWords(
+        labelled=data,
+        examples=_encode(tokenizer, data.texts, data.codes(data.labels), "training"),
+        dev=_encode(tokenizer, data.dev_texts, data.codes(data.dev_labels), "dev"),
+        tuned=vectors is None if config.train_embeddings is None else config.train_embeddings,
+        tokenizer=tokenizer,
+        counts=np.array([counts.get(word, 0) for word in tokenizer.words], dtype=np.int64),
+        known=known,
+        matrix=matrix,
+        coverage=None if vectors is None else coverage(vectors, counts),
+        sources=("random",) if vectors is None else vectors.sources,
+    )
+
+
+def _vectors(plan: Plan, words: Sequence[str]) -> Vectors | None:
+    """The word vectors, or None for random ones."""
+    config = plan.data
+    if config.embeddings == "random":
+        return None
+    extra = config.vector_words if config.vocabulary == "vectors" else 0
+    return read_vectors(config.embeddings, words, extra)
+
+
+def _matrix(
+    tokenizer: WordTokenizer, vectors: Vectors | None, seed: int
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """(V, D) vectors and (V,) whether each is known. Rounded to float16, so that a model folder stores them exactly."""
+    random = numpy_stream(seed, "vectors")
+    size = len(tokenizer)
+    if vectors is None:
+        matrix = random.normal(0.0, 0.3, (size, RANDOM_DIM)).astype(np.float32)
+        known = np.ones(size, dtype=np.bool_)
+    else:
+        matrix = random.uniform(-UNKNOWN_WIDTH, UNKNOWN_WIDTH, (size, vectors.dim)).astype(np.float32)
+        known = np.zeros(size, dtype=np.bool_)
+        row_of = {word: row for row, word in enumerate(vectors.words) if vectors.known[row].any()}
+        found = [(i, row_of[word]) for i, word in enumerate(tokenizer.words) if i > UNK and word in row_of]
+        if found:
+            places, rows = np.array(found).T
+            matrix[places], known[places] = vectors.matrix[rows], True
+    matrix[0] = 0.0
+    return matrix.astype(np.float16).astype(np.float32), known
+
+
+def _encode(tokenizer: WordTokenizer, texts: Sequence[str], codes: Sequence[int], name: str) -> Examples:
+    tokens = tokenizer.encode(texts)
+    if cut := sum(one.total > len(one.ids) for one in tokens):
+        warn(f"{cut} of {len(tokens)} {name} texts were cut to {tokenizer.max_words} words.")
+    ids = {row: one.ids for row, one in enumerate(tokens) if len(one.ids)}
+    if not ids:
+        raise DataError(f"No {name} text has a word. Check the text column, or use cleaning=gentle.")
+    if len(ids) < len(tokens):
+        warn(f"{len(tokens) - len(ids)} {name} texts have no word after cleaning and were dropped.")
+    return examples_of(ids, codes)

@@ -1,0 +1,195 @@
+"""The search on dev: the best trial, never one twice, and nothing of test."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import pytest
+
+from grid.tiny import write_tiny
+from vmask.data.datasets import load_dataset
+from vmask.errors import VmaskWarning
+from vmask.grid.cell import Combination
+from vmask.grid.search import asked_of_search, best, chosen_options, run_search
+from vmask.grid.spec import Search, read_experiment
+from vmask.grid.store import Store
+from vmask.grid.worker import Places, Task, Worker
+
+TRIALS = [{}, {"learning_rate": 0.1}, {"epochs": 2}, {"epochs": 3}]
+SEARCH = Search(100, {"cnn": TRIALS}, {"vmask": [{}, {"beta": 0.5}]})
+OF = Combination("trec", "cnn", "vmask", "", {"embeddings": "random"})
+FACTS = {"code": "abc", "commit": "def"}
+
+
+class Trial:
+    """Gives accuracies in their order, counts what it is asked, and stops like a process that is killed."""
+
+    def __init__(self, *accuracies, stop_at=99):
+        self.accuracies, self.stop_at, self.asked = accuracies, stop_at, []
+
+    def __call__(self, options):
+        number = TRIALS.index({key: value for key, value in options.items() if key != "beta"})
+        if number == self.stop_at:
+            raise KeyboardInterrupt
+        self.asked.append(dict(options))
+        return {"dev_accuracy": self.accuracies[number], "seconds": 1.0}
+
+
+def search(store, trial, facts=FACTS, search=SEARCH, of=OF):
+    run_search(store, search, of, trial, facts)
+    return store.read(store.search(of.key))
+
+
+def test_the_best_on_dev_is_chosen_and_the_earlier_of_two(tmp_path):
+    assert best([{"dev_accuracy": one} for one in (0.5, 0.7, 0.7, 0.6)]) == 1
+    assert best([{"dev_accuracy": one} for one in (0.7, 0.7)]) == 0
+    record = search(Store(tmp_path), Trial(0.5, 0.6, 0.9, 0.9))
+    assert (record["status"], record["chosen"]) == ("done", 2)
+    assert [trial["dev_accuracy"] for trial in record["trials"]] == [0.5, 0.6, 0.9, 0.9]
+    assert record["combination"] == {"dataset": "trec", "model": "cnn", "mask": "vmask", "variant": ""}
+
+
+def test_every_trial_has_the_options_of_model_and_method(tmp_path):
+    trial = Trial(0.5, 0.6, 0.9, 0.9)
+    search(Store(tmp_path), trial)
+    assert trial.asked == [{}, {"learning_rate": 0.1, "beta": 0.5}, {"epochs": 2}, {"epochs": 3}]
+
+
+@pytest.mark.parametrize("cut", range(len(TRIALS)))
+def test_a_search_that_is_cut_off_goes_on_and_does_no_trial_again(tmp_path, cut):
+    store, accuracies = Store(tmp_path), (0.5, 0.9, 0.6, 0.7)
+    first = Trial(*accuracies, stop_at=cut)
+    with pytest.raises(KeyboardInterrupt):
+        search(store, first)
+    before = store.read(store.search(OF.key))
+    if cut:
+        assert (before["status"], before["chosen"], len(before["trials"])) == ("running", None, cut)
+    else:
+        assert before is None
+    assert chosen_options(store, SEARCH, OF) is None
+    second = Trial(*accuracies)
+    record = search(store, second)
+    assert len(first.asked) == cut
+    assert len(second.asked) == len(TRIALS) - cut
+    assert record == search(Store(tmp_path / "unbroken"), Trial(*accuracies))
+
+
+def test_another_commit_of_the_same_code_begins_nothing_anew(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        search(store, Trial(0.5, 0.9, 0.6, 0.7, stop_at=2))
+    second = Trial(0.5, 0.9, 0.6, 0.7)
+    record = search(store, second, {**FACTS, "commit": "later"})
+    assert len(second.asked) == 2
+    assert record["facts"]["commit"] == "later"
+
+
+def test_trials_of_other_code_or_of_other_options_do_not_count(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        search(store, Trial(0.5, 0.9, 0.6, 0.7, stop_at=2))
+    trial = Trial(0.5, 0.9, 0.6, 0.7)
+    search(store, trial, {**FACTS, "code": "new"})
+    assert len(trial.asked) == 4
+    store.search(OF.key).unlink()
+    with pytest.raises(KeyboardInterrupt):
+        search(store, Trial(0.5, 0.9, 0.6, 0.7, stop_at=2))
+    trial = Trial(0.5, 0.9, 0.6, 0.7)
+    search(store, trial, of=dataclasses.replace(OF, options={"embeddings": "glove.txt"}))
+    assert len(trial.asked) == 4
+
+
+def test_options_are_known_when_the_search_is_done(tmp_path):
+    store = Store(tmp_path)
+    assert chosen_options(store, SEARCH, OF) is None
+    search(store, Trial(0.5, 0.9, 0.6, 0.7))
+    assert chosen_options(store, SEARCH, OF) == {"embeddings": "random", "learning_rate": 0.1, "beta": 0.5}
+    other = dataclasses.replace(SEARCH, seed=7)
+    assert chosen_options(store, other, OF) is None, "another search was asked for"
+    store.write(store.search(OF.key), {"status": "failed", "identity": "x", "error": "no"})
+    assert chosen_options(store, SEARCH, OF) is None
+
+
+def test_without_a_search_or_with_one_trial_nothing_is_waited_for(tmp_path):
+    store = Store(tmp_path)
+    assert chosen_options(store, None, OF) == {"embeddings": "random"}
+    assert chosen_options(store, Search(1, {}, {}), OF) == {"embeddings": "random"}
+    one = Search(1, {"cnn": [{"epochs": 7}]}, {"vmask": [{"beta": 0.1}]})
+    assert chosen_options(store, one, OF) == {"embeddings": "random", "epochs": 7, "beta": 0.1}
+
+
+def test_what_a_search_is_asked_holds_all_that_decides_it():
+    asked = asked_of_search(SEARCH, OF)
+    assert asked == {"options": {"embeddings": "random"}, "seed": 100, "trials": SEARCH.trials(OF)}
+
+
+# With trainings -------------------------------------------------------------------------------------------
+
+
+class Untouchable:
+    """A split that must not be read."""
+
+    def __getattribute__(self, name):
+        raise AssertionError(f"the test split was asked for its {name}")
+
+    def __len__(self):
+        raise AssertionError("the test split was counted")
+
+
+def worker_of(tmp_path, **changes):
+    experiment = read_experiment(write_tiny(tmp_path, **changes))
+    return Worker(experiment, Places(tmp_path / "results", tmp_path / "models"))
+
+
+def do(worker, task):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VmaskWarning)
+        return worker.do(task)
+
+
+@pytest.mark.parametrize("mask", ["base", "vmask", "l2x"])
+def test_a_search_never_reads_the_test_split(tmp_path, monkeypatch, mask):
+    def guarded(*args, **options):
+        dataset = load_dataset(*args, **options)
+        return dataclasses.replace(dataset, splits={**dataset.splits, "test": Untouchable()})
+
+    monkeypatch.setattr("vmask.grid.worker.load_dataset", guarded)
+    grid = [{"datasets": ["reviews.csv"], "models": ["cnn"], "masks": [mask], "seeds": 0}]
+    worker = worker_of(tmp_path, grid=grid, stages=None)
+    (cell,) = worker.experiment.cells
+    assert do(worker, Task(cell.combination)) == ""
+    record = worker.store.read(worker.store.search(cell.combination.key))
+    assert record["status"] == "done"
+    assert all(0 <= trial["dev_accuracy"] <= 1 and trial["epochs"] == 2 for trial in record["trials"])
+    assert "the test split was" in do(worker, Task(cell)), "a training does score it, so the guard guards"
+
+
+def test_the_options_that_were_chosen_reach_the_cell(tmp_path):
+    trials = [{"learning_rate": 1e-6}, {"learning_rate": 0.05, "epochs": 6}]
+    grid = [{"datasets": ["reviews.csv"], "models": ["cnn"], "masks": ["base"], "seeds": 3}]
+    worker = worker_of(tmp_path, grid=grid, stages=None, search={"models": {"cnn": trials}})
+    (cell,) = worker.experiment.cells
+    for task in (Task(cell.combination), Task(cell)):
+        assert do(worker, task) == ""
+    assert worker.store.read(worker.store.search(cell.combination.key))["chosen"] == 1
+    record = worker.store.read(worker.store.cell(cell.key))
+    assert record["asked"]["options"]["learning_rate"] == 0.05
+    assert (record["options"]["train"]["learning_rate"], record["options"]["train"]["epochs"]) == (0.05, 6)
+    assert (record["options"]["train"]["seed"], record["epochs"]) == (3, 6)
+
+
+def test_two_grids_at_one_search_do_not_undo_each_other(tmp_path):
+    """The second is slower: what the first has done by then is taken over, and never replaced by less."""
+    store = Store(tmp_path)
+    fast, slow = Trial(0.5, 0.6, 0.9, 0.9), Trial(0.5, 0.6, 0.9, 0.9)
+
+    def late(options):
+        if not fast.asked:
+            search(store, fast)
+        return slow(options)
+
+    record = search(store, late)
+    assert (record["status"], record["chosen"]) == ("done", 2)
+    assert len(fast.asked) == len(TRIALS)
+    assert len(slow.asked) == 1, "the rest was there"

@@ -1,0 +1,390 @@
+"""The file of an experiment: read strictly, and those of this repository have what they promise."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from vmask.errors import ConfigError, FileMissing
+from vmask.grid.spec import Where, parse_seeds, parse_where, read_experiment
+from vmask.masks import MASKS
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "experiments"
+BLOCK = {"datasets": ["trec"], "models": ["cnn"], "masks": ["base", "vmask"], "seeds": 0}
+STAGE = {"name": "local", "metrics": ["aopc"], "explainers": {"lime": {"samples": 50}}}
+ONE = {"models": {"cnn": {"epochs": 3}}, "grid": [BLOCK], "stages": [STAGE]}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read an experiment with some parts changed; None takes one out."""
+
+    def make(**changes):
+        path = tmp_path / "mine.yaml"
+        parts = {key: one for key, one in {**ONE, **changes}.items() if one is not None}
+        path.write_text(yaml.safe_dump(parts, sort_keys=False))
+        return read_experiment(path)
+
+    return make
+
+
+@pytest.fixture
+def refused(read, tmp_path):
+    """The message about an experiment that cannot be; it begins with the file's name."""
+
+    def make(**changes):
+        with pytest.raises(ConfigError) as caught:
+            read(**changes)
+        assert str(caught.value).startswith(f"{tmp_path / 'mine.yaml'}: ")
+        return str(caught.value)
+
+    return make
+
+
+# What a file says -----------------------------------------------------------------------------------------
+
+
+def test_a_file_has_cells_and_stages(read):
+    experiment = read(title="A title")
+    assert (experiment.name, experiment.title, experiment.out) == ("mine", "A title", "results")
+    assert [cell.key for cell in experiment.cells] == ["trec--cnn--base--s0", "trec--cnn--vmask--s0"]
+    assert experiment.cells[0].combination.options == {"epochs": 3}
+    (stage,) = experiment.stages
+    assert stage.explainers == {"lime": {"samples": 50}}
+    assert stage.metrics == {"aopc": {}}
+    assert experiment.search is None
+
+
+SEEDS = [
+    ("0-4", [0, 1, 2, 3, 4]),
+    ("0,2", [0, 2]),
+    ([1, 3], [1, 3]),
+    (7, [7]),
+    ("0-1, 5", [0, 1, 5]),
+    (["0-1"], [0, 1]),
+]
+
+
+@pytest.mark.parametrize(("said", "seeds"), SEEDS)
+def test_seeds_can_be_said_in_many_ways(read, said, seeds):
+    assert parse_seeds(said) == seeds
+    assert [cell.seed for cell in read(grid=[{**BLOCK, "masks": ["base"], "seeds": said}]).cells] == seeds
+
+
+@pytest.mark.parametrize("said", ["0-999999999", "0-1000", "0-" + "9" * 18])
+def test_too_many_seeds_are_refused_without_counting_them_out(refused, said):
+    assert "at most 1,000" in refused(grid=[{**BLOCK, "seeds": said}])
+
+
+@pytest.mark.parametrize("part", ["datasets", "models", "masks"])
+@pytest.mark.parametrize("odd", [1, None, ["a"], {"a": 1}, "a\0b"])
+def test_names_are_names(refused, part, odd):
+    assert "which is no name" in refused(grid=[{**BLOCK, part: [odd]}])
+
+
+def test_a_grid_of_too_many_cells_is_refused(refused):
+    block = {**BLOCK, "datasets": [f"d{i}" for i in range(200)], "seeds": "0-999"}
+    assert "more than 100,000 cells" in refused(grid=[block])
+
+
+@pytest.mark.parametrize("said", ["x", "1-", "-1", "4-0", "1.5", [], "", None, True, [[0]], "²"])
+def test_seeds_that_are_none_are_refused(refused, said):
+    grid = [{**BLOCK, "seeds": said}]
+    assert "Write them as 0-4 or 0,2,5" in refused(grid=grid)
+
+
+def test_masks_are_all_that_there_are_by_default_too(read):
+    for block in ({**BLOCK, "masks": "all"}, {key: one for key, one in BLOCK.items() if key != "masks"}):
+        assert [cell.combination.mask for cell in read(grid=[block]).cells] == MASKS.names()
+
+
+def test_variants_are_cells_with_options_of_their_own(read):
+    variants = {"narrow": {"model__filters": 5}, "long": {"epochs": 9}}
+    cells = read(grid=[{**BLOCK, "masks": ["base"], "variants": variants}]).cells
+    assert [cell.key for cell in cells] == ["trec--cnn--base--narrow--s0", "trec--cnn--base--long--s0"]
+    assert [dict(cell.combination.options) for cell in cells] == [{"epochs": 3, "model__filters": 5}, {"epochs": 9}]
+
+
+def test_options_of_a_block_stand_between_those_of_its_models_and_of_its_variants(read):
+    block = {**BLOCK, "masks": ["base"], "options": {"epochs": 6, "batch_size": 20}}
+    cells = read(grid=[{**block, "variants": {"": {}, "long": {"epochs": 9}}}, {**BLOCK, "datasets": ["subj"]}]).cells
+    options = {cell.key: dict(cell.combination.options) for cell in cells}
+    assert options["trec--cnn--base--s0"] == {"epochs": 6, "batch_size": 20}
+    assert options["trec--cnn--base--long--s0"] == {"epochs": 9, "batch_size": 20}
+    assert options["subj--cnn--vmask--s0"] == {"epochs": 3}, "the other block has none"
+
+
+def test_a_file_beside_the_experiment_is_found(read, tmp_path):
+    (tmp_path / "mine.csv").write_text("text,label\n")
+    cells = read(grid=[{**BLOCK, "datasets": ["mine.csv", "trec"], "masks": ["base"]}]).cells
+    assert [cell.combination.dataset for cell in cells] == [str(tmp_path / "mine.csv"), "trec"]
+
+
+def test_of_stages_with_one_name_the_first_that_fits_counts(read):
+    stages = [
+        {**STAGE, "where": {"masks": ["vmask"], "seeds": "0-1"}, "n": 5},
+        {**STAGE, "where": {"datasets": ["trec"]}, "n": 9},
+        {"name": "more", "metrics": "accuracy", "where": {"seeds": 2}},
+    ]
+    experiment = read(grid=[{**BLOCK, "seeds": "0-2"}], stages=stages)
+    found = {cell.key: [(one.name, one.n) for one in experiment.stages_of(cell)] for cell in experiment.cells}
+    assert found["trec--cnn--vmask--s0"] == [("local", 5)]
+    assert found["trec--cnn--base--s0"] == [("local", 9)]
+    assert found["trec--cnn--vmask--s2"] == [("local", 9), ("more", 1000)]
+
+
+def test_a_stage_is_told_apart_by_what_it_measures_and_not_by_its_cells(read):
+    (one,), (other,) = (read(stages=[{**STAGE, "where": where}]).stages for where in ({}, {"masks": ["base"]}))
+    assert one.asked() == other.asked()
+    (more,) = read(stages=[{**STAGE, "n": 7}]).stages
+    assert more.asked() != one.asked()
+
+
+def test_the_ranker_is_of_the_same_seed_and_variant(read):
+    variants = {"a": {"epochs": 1}, "b": {"epochs": 2}}
+    experiment = read(grid=[{**BLOCK, "seeds": "0-1", "variants": variants}], stages=[{**STAGE, "ranking": "vmask"}])
+    for cell in experiment.cells:
+        ranker = experiment.ranker_of(cell, experiment.stages[0])
+        assert (ranker.combination.mask, ranker.seed) == ("vmask", cell.seed)
+        assert ranker.combination.variant == cell.combination.variant
+
+
+def test_a_ranker_that_is_not_trained_is_said(refused):
+    said = refused(grid=[{**BLOCK, "masks": ["base"]}], stages=[{**STAGE, "ranking": "vmask"}])
+    assert "Stage local of trec--cnn--base--s0 needs the model of trec--cnn--vmask--s0" in said
+    assert "Add it to the grid" in said
+
+
+# The search -----------------------------------------------------------------------------------------------
+
+
+def test_trials_of_a_method_are_beside_those_of_the_model(read):
+    search = {"models": {"cnn": [{}, {"learning_rate": 0.1}, {"epochs": 7}]}, "masks": {"vmask": [{}, {"beta": 0.5}]}}
+    experiment = read(search=search)
+    base, vmask = (cell.combination for cell in experiment.cells)
+    assert experiment.search.seed == 100
+    assert experiment.search.trials(base) == [{}, {"learning_rate": 0.1}, {"epochs": 7}]
+    assert experiment.search.trials(vmask) == [{}, {"learning_rate": 0.1, "beta": 0.5}, {"epochs": 7}]
+
+
+def test_a_model_without_trials_has_one_without_options(read):
+    search = read(models={"cnn": {}, "lstm": {}}, search={"models": {"lstm": [{}, {"epochs": 1}]}})
+    assert search.search.trials(search.cells[0].combination) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        ({"sed": 1}, "`search` has no key 'sed'. Did you mean 'seed'?"),
+        ({"seed": "x"}, "seed of `search` is 'x'"),
+        ({"models": {"cn": [{}]}}, "Did you mean 'cnn'?"),
+        ({"models": {"cnn": {}}}, "a list of options each"),
+        ({"models": {"cnn": [3]}}, "Every trial must be options"),
+        ({"models": {"cnn": [{"learning_rat": 1}]}}, "Did you mean 'learning_rate'?"),
+        ({"models": {"cnn": [{}]}, "masks": {"vmsk": [{}]}}, "Did you mean 'vmask'?"),
+        ({"models": {"cnn": [{}]}, "masks": {"l2": [{}, {}]}}, "search lists 2 trials of l2 and 1 of cnn"),
+        ({"models": {"cnn": [{}]}, "masks": {"vmask": [{"mask__pie": 1}]}}, "Unknown option 'mask__pie'"),
+    ],
+)
+def test_a_search_is_read_strictly(refused, search, said):
+    assert said in refused(search=search)
+
+
+# What is refused ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"modles": {}}, "the file has no key 'modles'. Did you mean 'models'?"),
+        ({"models": None}, "models is None"),
+        ({"models": ["cnn"]}, "names with options each"),
+        ({"models": {"cnn": {"epoch": 3}}}, "Did you mean 'epochs'?"),
+        ({"models": {"cnn": {"epochs": "3"}}}, "epochs is '3'"),
+        ({"models": {"cnn": {"learning_rate": "1e-3"}}}, "learning_rate is '1e-3'"),  # YAML's 1e-3 is a text
+        ({"models": {"cnn": {"seed": 3}}}, "the options of trec--cnn--base cannot be used"),
+        ({"models": {"cnn": {"model__filter": 3}}}, "Did you mean 'filters'?"),
+        ({"models": {"cn": {}}, "grid": [{**BLOCK, "models": ["cn"]}]}, "Unknown model 'cn'. Did you mean 'cnn'?"),
+        ({"grid": None}, "the file has grid: None"),
+        ({"grid": []}, "It must be a list"),
+        ({"grid": BLOCK}, "It must be a list"),
+        ({"grid": ["trec"]}, "a block of `grid` is 'trec'"),
+        ({"grid": [{**BLOCK, "mask": ["base"]}]}, "Did you mean 'masks'?"),
+        ({"grid": [{**BLOCK, "masks": ["vmsk"]}]}, "Unknown mask 'vmsk'. Did you mean 'vmask'?"),
+        ({"grid": [{**BLOCK, "masks": "base"}]}, "masks: 'base'. It must be a list"),
+        ({"grid": [{**BLOCK, "datasets": "trec"}]}, "datasets: 'trec'. It must be a list"),
+        ({"grid": [{**BLOCK, "models": "cnn"}]}, "models: 'cnn'. It must be a list"),
+        ({"grid": [{"models": ["cnn"]}]}, "datasets: None"),
+        ({"grid": [{**BLOCK, "models": ["lstm"]}]}, "the grid has model 'lstm', which `models` does not list"),
+        ({"grid": [{**BLOCK, "variants": {"a/b": {}}}]}, "variant 'a/b' cannot be part of a file's name"),
+        ({"grid": [{**BLOCK, "variants": ["a"]}]}, "variants is ['a']"),
+        ({"grid": [{**BLOCK, "options": ["epochs"]}]}, "a block of `grid` has options: ['epochs']"),
+        ({"grid": [{**BLOCK, "options": {"epocs": 6}}]}, "Did you mean 'epochs'"),
+        ({"stages": STAGE}, "It must be a list"),
+    ],
+)
+def test_what_cannot_be_is_said_with_the_fix(refused, changes, said):
+    assert said in refused(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"metric": ["aopc"]}, "Did you mean 'metrics'?"),
+        ({"metrics": ["aopcc"]}, "Unknown metric 'aopcc'. Did you mean 'aopc'?"),
+        ({"metrics": None}, "has no metrics"),
+        ({"metrics": {"aopc": {"kk": 3}}}, "Unknown option 'aopc.kk'"),
+        ({"explainers": ["lim"]}, "Unknown explanation method 'lim'. Did you mean 'lime'?"),
+        ({"explainers": {"lime": {"sample": 3}}}, "Did you mean 'samples'?"),
+        ({"where": {"mask": ["base"]}}, "where has no key 'mask'. Did you mean 'masks'?"),
+        ({"where": {"masks": ["vmsk"]}}, "asks for mask 'vmsk', which no cell has. Did you mean 'vmask'?"),
+        ({"where": {"masks": ["l2"]}}, "Available: base, vmask."),
+        ({"where": {"datasets": ["trek"]}}, "Did you mean 'trec'?"),
+        ({"where": {"seeds": [4]}}, "asks for seed 4, which no cell has"),
+        ({"where": {"masks": "base"}}, "where.masks is 'base'"),
+        ({"hide": ["cover"]}, "Unknown way of hiding 'cover'"),
+        ({"hide": "remove"}, "It must be a list"),
+        ({"n": 0}, "n of a stage is 0"),
+        ({"n": "20"}, "n of a stage is '20'"),
+        ({"examples": -1}, "examples of a stage is -1"),
+        ({"name": None}, "the name of a stage is None"),
+        ({"name": "a/b"}, "the name of a stage is 'a/b'"),
+        ({"name": "train"}, "names already"),
+        ({"name": "search"}, "names already"),
+    ],
+)
+def test_a_stage_is_read_strictly(refused, changes, said):
+    stage = {key: one for key, one in {**STAGE, **changes}.items() if one is not None or key == "metrics"}
+    stage.setdefault("name", None)
+    assert said in refused(stages=[stage])
+
+
+def test_two_cells_of_one_key_are_refused(refused, tmp_path):
+    again = {**BLOCK, "masks": ["base"]}
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.csv").touch()
+    said = refused(grid=[{**again, "datasets": ["a/mine.csv", "b/mine.csv"]}])
+    assert "there are two cells mine--cnn--base--s0" in said
+    said = refused(grid=[{**again, "variants": {"x": {"epochs": 1}}}, {**again, "variants": {"x": {"epochs": 2}}}])
+    assert "there are two cells trec--cnn--base--x--s0" in said
+
+
+def test_a_cell_that_stands_in_two_blocks_is_one(read):
+    cells = read(grid=[{**BLOCK, "masks": ["base"]}, {**BLOCK, "seeds": "0-1"}]).cells
+    assert len(cells) == 4
+    assert cells[0].key == "trec--cnn--base--s0"
+
+
+def test_a_file_that_is_missing_or_no_yaml_is_said(tmp_path):
+    with pytest.raises(FileMissing, match="There is no file"):
+        read_experiment(tmp_path / "none.yaml")
+    (tmp_path / "a.yaml").write_text("grid: [")
+    with pytest.raises(ConfigError, match="is not YAML"):
+        read_experiment(tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_bytes(b"\xff\xfe\x00grid")
+    with pytest.raises(ConfigError, match="is not UTF-8"):
+        read_experiment(tmp_path / "a.yaml")
+    (tmp_path / "a.yaml").write_text("just words")
+    with pytest.raises(ConfigError, match="holds no experiment"):
+        read_experiment(tmp_path / "a.yaml")
+
+
+# Some of the cells ----------------------------------------------------------------------------------------
+
+
+def test_cells_are_chosen_by_name(read):
+    cells = read(grid=[{**BLOCK, "seeds": "0-2"}]).cells
+    assert len([cell for cell in cells if parse_where("").fits(cell)]) == 6
+    assert len([cell for cell in cells if parse_where("mask=vmask").fits(cell)]) == 3
+    assert len([cell for cell in cells if parse_where("mask=vmask, seed=0-1,dataset=trec").fits(cell)]) == 2
+    assert parse_where("dataset=trec,dataset=sst2") == Where(datasets=("trec", "sst2"))
+
+
+def test_cells_of_a_path_are_chosen_by_its_name(read, tmp_path):
+    (tmp_path / "Mine.csv").touch()
+    (cell,) = read(grid=[{**BLOCK, "datasets": ["Mine.csv"], "masks": ["base"]}]).cells
+    assert parse_where("dataset=mine").fits(cell)
+    assert parse_where(f"dataset={tmp_path / 'Mine.csv'}").fits(cell)
+
+
+@pytest.mark.parametrize("text", ["trec", "data=trec", "dataset=", "=trec", "dataset=trec,cnn"])
+def test_what_selects_no_cells_is_said(text):
+    with pytest.raises(ConfigError, match="selects no cells"):
+        parse_where(text)
+
+
+# The files of this repository -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["paper", "smoke", "vectors"])
+def test_every_experiment_of_the_repository_can_be_read(name):
+    experiment = read_experiment(SHIPPED / f"{name}.yaml")
+    assert experiment.name == name
+    assert experiment.cells
+
+
+def test_every_yaml_there_is_an_experiment_or_the_published_numbers():
+    assert {path.stem for path in SHIPPED.glob("*.yaml")} == {"paper", "smoke", "vectors", "published"}
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return read_experiment(SHIPPED / "paper.yaml")
+
+
+def test_the_papers_grid_has_the_cells_that_it_promises(paper):
+    count = Counter((cell.combination.dataset, cell.combination.model) for cell in paper.cells)
+    for dataset in ("trec", "sst2", "subj"):  # 7 methods, 5 seeds
+        assert (count[dataset, "cnn"], count[dataset, "lstm"]) == (35, 35)
+    for dataset in ("sst1", "agnews", "yelp"):  # 4 methods with 3 seeds, 3 with one
+        assert (count[dataset, "cnn"], count[dataset, "lstm"]) == (15, 15)
+    assert (count["imdb", "cnn"], count["imdb", "lstm"]) == (3, 3)
+    assert [count[dataset, "minilm"] for dataset in ("trec", "sst2", "subj")] == [11, 3, 3]
+    words = sum(n for (dataset, model), n in count.items() if dataset in ("trec", "sst2", "subj") and model != "minilm")
+    assert words == 210
+    assert len(paper.cells) == 210 + 17 + 90 + 6
+    assert len({cell.combination.dataset for cell in paper.cells}) == 7
+    assert {cell.combination.mask for cell in paper.cells} == set(MASKS.names())
+    assert len(MASKS.names()) == 7
+
+
+def test_every_method_has_as_many_trials_of_its_own_seed(paper):
+    for experiment in (paper, read_experiment(SHIPPED / "smoke.yaml")):
+        trials = {}
+        for cell in experiment.cells:
+            of = cell.combination
+            trials.setdefault((of.dataset, of.model), set()).add(len(experiment.search.trials(of)))
+            assert cell.seed != experiment.search.seed
+        assert all(len(numbers) == 1 for numbers in trials.values()), trials
+    assert list(trials.values()) == [{2}, {2}]
+
+
+def test_the_first_trial_has_no_options_but_those_without_which_a_method_is_none(paper):
+    for cell in paper.cells:
+        first = paper.search.trials(cell.combination)[0]
+        assert first == ({"weight_decay": 0.0001} if cell.combination.mask == "l2" and first else {})
+
+
+def test_words_are_ranked_by_the_model_itself_or_by_vmask(paper):
+    rankings = {}
+    for cell in paper.cells:
+        for stage in paper.stages_of(cell):
+            if stage.name == "words":
+                rankings.setdefault(cell.combination.mask, set()).add(stage.ranking)
+    own = {mask: {""} for mask in ("vmask", "iba", "random_mask")}
+    assert rankings == {**own, "base": {"vmask"}, "word_dropout": {"vmask"}}
+
+
+def test_the_example_of_the_docs_can_be_read(tmp_path):
+    text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    path = tmp_path / "mine.yaml"
+    path.write_text(example, encoding="utf-8")
+    experiment = read_experiment(path)
+    assert experiment.stages_of(experiment.cells[0])[0].name in ("words", "local")

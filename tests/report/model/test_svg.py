@@ -1,0 +1,115 @@
+"""Pictures: everything in its place."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from vmask.evaluation.statistics import Estimate, mean_interval
+from vmask.report.model.content import Bin, Calibration, Word
+from vmask.report.model.svg_calibration import reliability_svg
+from vmask.report.model.svg_cloud import GAP, TALL, cloud_svg, lay_out, text_width
+from vmask.report.model.svg_scatter import NAMED, named_words, scatter_svg
+
+EVIL = "<script>&\"'"
+
+
+def word(name, importance=0.9, count=10):
+    return Word(name, importance, count, True, "a", 1.0, 3.0, 5, 8)
+
+
+def boxes(placed):
+    return [
+        (
+            one.x - one.width / 2,
+            one.y - 0.34 * one.size - one.size * TALL / 2,
+            one.x + one.width / 2,
+            one.y + one.size * (TALL / 2 - 0.34),
+        )
+        for one in placed
+    ]
+
+
+@pytest.mark.parametrize("size", [(760, 330, 46.0, 15.0), (340, 400, 33.0, 13.0)])
+def test_words_of_a_cloud_lie_inside_and_apart(size):
+    words = [(f"important{at}"[: 4 + at % 9], "k0", "") for at in range(40)]
+    placed = lay_out(words, *size)
+    assert len(placed) >= 25
+    assert [one.size for one in placed] == sorted((one.size for one in placed), reverse=True)
+    for at, (left, top, right, bottom) in enumerate(boxes(placed)):
+        assert left >= 0
+        assert top >= 0
+        assert right <= size[0]
+        assert bottom <= size[1]
+        for other in boxes(placed)[:at]:
+            assert left >= other[2] + GAP or other[0] >= right + GAP or top >= other[3] or other[1] >= bottom
+
+
+def test_a_cloud_is_the_same_every_time_and_its_words_are_held_to_their_width():
+    words = [("why", "k1", "why: 1"), (EVIL, "kx", EVIL), ("電影", "k0", "")]
+    assert cloud_svg(words, 400, 200, 30, 12, "c") == cloud_svg(words, 400, 200, 30, 12, "c")
+    picture = ElementTree.fromstring(cloud_svg(words, 400, 200, 30, 12, "c"))
+    texts = [one for one in picture if one.tag == "text"]
+    assert [one.findtext("title") for one in texts] == ["why: 1", EVIL, ""]
+    assert all(float(one.get("textLength")) > 0 for one in texts)
+
+
+def test_a_word_too_long_for_the_cloud_is_made_smaller():
+    (one,) = lay_out([("x" * 100, "k0", "")], 300, 100, 40, 10)
+    assert one.width <= 300
+    assert text_width("x" * 100, 40) > 300
+
+
+def test_no_words_make_an_empty_cloud():
+    assert "<text" not in cloud_svg([], 300, 100, 40, 10, "c")
+
+
+def test_a_scatter_plot_has_every_point_and_names_that_can_be_reached_by_keyboard():
+    words = [word(f"w{at}", 0.3 + at / 100, 1 + at**2) for at in range(60)]
+    drawn = [(one.word, one.importance, one.count) for one in words]
+    picture = ElementTree.fromstring(scatter_svg(words, drawn))
+    (path,) = [one for one in picture.iter("path") if one.get("class") == "points"]
+    points = [tuple(map(float, pair)) for pair in re.findall(r"M([\d.]+) ([\d.]+)h0", path.get("d"))]
+    assert len(points) == 60
+    assert all(0 <= x <= 760 and 0 <= y <= 430 for x, y in points)
+    assert [x for x, _ in points] == sorted(x for x, _ in points)  # a higher count lies further right
+    assert [y for _, y in points] == sorted((y for _, y in points), reverse=True)
+    marks = [one for one in picture if "named" in one.get("class", "")]
+    assert {one.get("data-word") for one in marks} == {f"w{at}" for at in range(50, 60)}
+    assert all(one.get("tabindex") == "0" and one.findtext("title") for one in marks)
+    assert any("half" in one.get("class", "") for one in picture.iter("line"))
+
+
+def test_named_are_the_most_important_of_words_seen_three_times_and_the_most_frequent():
+    rare = [word(f"rare{at}", 0.99, 1) for at in range(5)]
+    words = [*rare, *(word(f"w{at:02}", 0.5 + at / 100, 30 - at) for at in range(20))]
+    top, frequent = named_words(words)
+    assert [one.word for one in top] == [f"w{at:02}" for at in range(19, 9, -1)]
+    assert [one.word for one in frequent] == [f"w{at:02}" for at in range(10)]
+    assert len(named_words(rare)[0]) == 5 <= NAMED
+
+
+def test_names_are_escaped():
+    picture = ElementTree.fromstring(scatter_svg([word(EVIL)], [(EVIL, 0.9, 10)]))
+    (mark,) = [one for one in picture if "named" in one.get("class", "")]
+    assert mark.get("data-word") == EVIL
+
+
+def test_a_reliability_diagram_has_a_dot_a_whisker_and_a_bar_for_each_bin():
+    bins = (
+        Bin(0.4, 0.5, 0.45, mean_interval([0.0, 1.0, 1.0, 0.0])),
+        Bin(0.9, 1.0, 0.95, mean_interval([1.0] * 12)),
+        Bin(0.5, 0.6, 0.55, Estimate(1.0, float("nan"), float("nan"), 1, "")),
+    )
+    picture = ElementTree.fromstring(reliability_svg(Calibration(Estimate(0.1, 0.0, 0.2, 17, ""), bins, 0.05)))
+    dots = list(picture.iter("circle"))
+    assert len(dots) == 3
+    whiskers = [one for one in picture.iter("line") if one.get("class") == "whisker"]
+    assert len(whiskers) == 2  # one text has no interval
+    heights = [float(one.get("height")) for one in picture.iter("rect")]
+    assert heights[1] > heights[0] > heights[2]
+    assert float(dots[1].get("r")) > float(dots[0].get("r"))
+    assert float(dots[1].get("cx")) > float(dots[0].get("cx"))
+    assert float(dots[1].get("cy")) < float(dots[0].get("cy"))

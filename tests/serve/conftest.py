@@ -1,0 +1,87 @@
+"""A tiny served model, a client that speaks to the app in this process, and models that a test can hold up."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+
+from serve.helpers import BASE_URL, WAIT, Gate
+from toy import toy_texts, write_csv
+from vmask import TextClassifier
+from vmask.serve.app import build_app
+from vmask.serve.config import ServeConfig
+from vmask.serve.examples import Examples
+from vmask.serve.loaded_model import Served, load_models
+
+
+@pytest.fixture(scope="session")
+def base_folder(toy, tmp_path_factory):
+    """A model folder without word scores. Do not write to it."""
+    texts, labels = toy
+    made = TextClassifier(mask="base", embeddings="random", epochs=2, model__filters=8, seed=1).fit(texts, labels)
+    return made.save(tmp_path_factory.mktemp("models") / "base")
+
+
+@pytest.fixture(scope="session")
+def data_csv(tmp_path_factory):
+    """Labelled texts to take examples from."""
+    return write_csv(tmp_path_factory.mktemp("data") / "reviews.csv", *toy_texts(120, seed=3))
+
+
+@pytest.fixture(scope="session")
+def models(model_folder, base_folder, data_csv):
+    """What is served: a CNN that ranks words, with examples, and one that does not rank them."""
+    return load_models([model_folder, base_folder], data=str(data_csv), device="cpu")
+
+
+@pytest.fixture
+def make_client(models):
+    """A client for an app with limits of the test's own; `served` for other models."""
+    opened = []
+
+    def make(served=None, headers=None, **limits):
+        again = [Served(one.name, one.classifier, _anew(one.examples), one.no_examples) for one in served or models]
+        client = TestClient(
+            build_app(again, ServeConfig(**limits)), base_url=BASE_URL, headers=headers, raise_server_exceptions=False
+        )
+        opened.append(client)
+        client.__enter__()
+        return client
+
+    yield make
+    for client in opened:
+        client.__exit__(None, None, None)
+        assert client.app.state.api.close(WAIT)
+
+
+def _anew(examples):
+    return examples and Examples(examples.dataset, examples.split, examples.texts, examples.labels, examples.numbers)
+
+
+@pytest.fixture
+def client(make_client):
+    """A client for an app with the usual limits."""
+    return make_client()
+
+
+@pytest.fixture
+def served(models):
+    """The model that ranks words."""
+    return models[0]
+
+
+@pytest.fixture
+def gated(make_client, models):
+    """A client, and the gate of its only model."""
+    gates = []
+
+    def make(**limits):
+        client = make_client([models[0]], **limits)
+        gate = Gate(client.app.state.api.models[0].predictor)
+        client.app.state.api.models[0].predictor = gate
+        gates.append(gate)
+        return client, gate
+
+    yield make
+    for gate in gates:
+        gate.open.set()
