@@ -38,13 +38,13 @@ def main() -> int:
 
 
 def _write(args: argparse.Namespace, found: dict) -> None:
-    """Write the results, beside those of other suites by the same code and seed that the file has already."""
+    """Write the results, beside those of other suites of the same commit and seed that the file has already."""
     from vmask.grid.provenance import facts
 
     record = {"seed": args.seed, "share": args.share, "suites": {}, **facts()}
     if args.out.is_file():
         old = json.loads(args.out.read_text(encoding="utf-8"))
-        if all(old.get(key) == record[key] for key in ("seed", "share", "code", "commit")):
+        if all(old.get(key) == record[key] for key in ("seed", "share", "commit")):
             record = old
     suites = {**record["suites"], **found}
     record["suites"] = {name: suites[name] for name in SUITES if name in suites}
@@ -56,7 +56,7 @@ def _import() -> None:
     import torch
 
     torch.set_num_threads(1)
-    for name in ("cli.main", "classifier", "persistence", "explaining", "evaluation.measure", "web.app", "export"):
+    for name in ("cli.main", "classifier", "explain.api", "evaluation.measure", "serve.app", "export"):
         importlib.import_module(f"vmask.{name}")
 
 

@@ -1,4 +1,4 @@
-"""Imports go one way through the rooms."""
+"""Imports go one way through the rooms, those inside of functions too."""
 
 from __future__ import annotations
 
@@ -8,59 +8,64 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[1] / "src" / "vmask"
-# Each room may import the rooms before it on its line of the list, and nothing after.
-ORDER = [
-    {"errors"},
-    {"registry", "config", "files", "locks", "outside", "json_shapes", "terminal"},
-    {"folders"},
-    {"embeddings", "encoders", "distil", "data", "masks", "folding", "tensor_shapes"},
-    {"models"},
-    {
-        "metrics",
-        "explain",
-        "report",
-        "kept",
-        "seam",
-        "predictor",
-        "piece_predictor",
-        "black_box",
-        "explaining",
-        "explanations_file",
-        "splime",
-        "statistics",
-        "evaluation",
-        "training",
-    },
-    {"plan", "fitting", "model_card", "stored", "persistence", "classifier"},
-    {"export", "planted", "experiments"},
-    {"model_report", "demo"},
-    {"reproduction", "web"},
-    {"cli", "__main__"},
-]
-LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
-# Inside a function, for types alone or on demand: these do not make a cycle at import time.
+ORDER = (
+    "errors",
+    "_core",
+    "config",
+    "registry",
+    "text",
+    "data",
+    "masks",
+    "pretrained",
+    "models",
+    "inference",
+    "explain",
+    "metrics",
+    "training",
+    "persistence",
+    "export",
+    "classifier",
+    "evaluation",
+    "grid",
+    "report",
+    "reproduction",
+    "serve",
+    "cli",
+    "__main__",
+)
+"""A room may import those before it, and nothing after."""
 
 
-def imports_at_the_top(path):
-    """Modules of vmask that a file imports when it is imported."""
-    found = []
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("vmask."):
-            found.append(node.module.split(".")[1])
+def imports_of(path):
+    """The rooms of vmask that a file imports: at its top, inside of functions, for types alone."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        modules = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            modules = [node.module]
         elif isinstance(node, ast.Import):
-            found += [a.name.split(".")[1] for a in node.names if a.name.startswith("vmask.")]
-    return found
+            modules = [alias.name for alias in node.names]
+        yield from (module.split(".")[1] for module in modules if module.startswith("vmask."))
 
 
-@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_room_imports_only_rooms_before_it(path):
-    parts = path.relative_to(SOURCE).with_suffix("").parts
-    room = parts[0]
-    if room == "__init__":
-        assert not imports_at_the_top(path)  # the package itself is lazy
-        return
-    for imported in imports_at_the_top(path):
-        assert LEVEL[imported] <= LEVEL[room], f"{room} imports {imported}"
+def room_of(path):
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+@pytest.mark.parametrize("room", ORDER)
+def test_a_room_imports_only_rooms_before_it(room):
+    after = {
+        f"{path.relative_to(SOURCE)} imports {imported}"
+        for path in SOURCE.rglob("*.py")
+        if room_of(path) == room
+        for imported in imports_of(path)
+        if ORDER.index(imported) > ORDER.index(room)
+    }
+    assert not after
+
+
+def test_every_room_has_its_place():
+    rooms = {room_of(path) for path in SOURCE.rglob("*.py")} - {"__init__"}
+    assert rooms == set(ORDER)
 
 
 def test_no_file_is_longer_than_a_reader_can_hold():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vmask._core.moved_modules import install
+
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ _LAZY = {
     "load_dataset": "vmask.data.datasets",
     "read_explanations": "vmask.explain.explanation_file",
 }
+
+
+install()
 
 
 def __getattr__(name: str) -> Any:

@@ -137,11 +137,11 @@ def test_a_dry_run_when_all_is_done(grid, copy):
     assert grid("--dry-run", "--json").json["pieces"] == {"done": PIECES}
 
 
-def test_what_other_code_made_is_counted_and_done_again_with_stale(grid, copy, monkeypatch):
-    for module in ("facts", "grid"):
-        monkeypatch.setattr(f"vmask.grid.{module}.code_digest", lambda names=(): "other code")
+def test_what_is_of_an_older_version_is_counted_and_done_again_with_stale(grid, copy, monkeypatch):
+    for module in ("provenance", "run", "worker"):
+        monkeypatch.setattr(f"vmask.grid.{module}.number_versions", lambda names=(): {"training": 2})
     ran = grid("--dry-run")
-    assert ran.lines[-2:] == ["older: done by other code than this; --stale does them again", "nothing to do"]
+    assert ran.lines[-2:] == ["older: their numbers are of an older version; --stale does them again", "nothing to do"]
     assert grid("--dry-run", "--json").json["pieces"] == {"older": PIECES}
     assert grid("--dry-run", "--json", "--stale").json["to_do"] == PIECES
     ran = grid("--stale", "--quiet", "--only", "mask=vmask,seed=1")

@@ -11,59 +11,24 @@ import numpy as np
 import pytest
 
 from vmask.grid import provenance as module
-from vmask.grid.provenance import SOURCE, UNLIKE, _digest, code_digest, commit, facts, peak_memory
-
-ROOMS = ("masks/vmask.py", "data/cards/trec.yaml", "predictor.py", "training/loop.py")
-SHOWN = ("cli/grid.py", "report/page.py", "experiments/grid.py", "reproduction/table.py", "export/onnx.py", "demo.py")
+from vmask.grid.provenance import commit, facts, number_versions, peak_memory
+from vmask.masks import MASKS
 
 
-@pytest.fixture
-def source(tmp_path, monkeypatch):
-    """A source tree of a few files, and its digest."""
-    for name in (*ROOMS, *SHOWN, "report/page.css", "masks/__pycache__/vmask.cpython-311.pyc"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(f"# {name}\n")
-    monkeypatch.setattr(module, "SOURCE", tmp_path)
-    return tmp_path
+def test_versions_of_the_numbers_are_of_what_is_used(monkeypatch):
+    used = number_versions(["trec", "cnn", "vmask", "lime", "aopc"])
+    assert used == {"training": 1, "mask vmask": 1, "model cnn": 1, "explanation method lime": 1, "metric aopc": 1}
+    monkeypatch.setattr(MASKS.get("vmask"), "version", 2)
+    assert number_versions(["vmask"]) == {"training": 1, "mask vmask": 2}
+    assert number_versions(["cnn"]) == {"training": 1, "model cnn": 1}
+    assert number_versions(["minilm"]) == {"training": 1, "model transformer": 1}
 
 
-@pytest.mark.parametrize("name", ROOMS)
-def test_the_digest_changes_with_code_that_decides_results(source, name):
-    before = _digest.__wrapped__(())
-    (source / name).write_text("# other\n")
-    assert _digest.__wrapped__(()) != before
-
-
-def test_the_digest_changes_with_a_new_file_and_with_a_name(source):
-    before = _digest.__wrapped__(())
-    (source / "masks" / "mine.py").touch()
-    with_one = _digest.__wrapped__(())
-    (source / "masks" / "mine.py").rename(source / "masks" / "yours.py")
-    assert len({before, with_one, _digest.__wrapped__(())}) == 3
-
-
-@pytest.mark.parametrize("name", [*SHOWN, "report/page.css", "masks/__pycache__/vmask.cpython-311.pyc"])
-def test_the_digest_does_not_change_with_code_that_shows_or_runs(source, name):
-    before = _digest.__wrapped__(())
-    (source / name).write_text("# other\n")
-    (source / name).with_name("new.py" if name in SHOWN and "/" in name else "new.txt").touch()
-    assert _digest.__wrapped__(()) == before
-
-
-def test_what_is_left_out_of_the_digest_exists():
-    assert [name for name in UNLIKE if not (SOURCE / name).exists()] == []
-
-
-def test_the_digest_is_of_the_files_that_there_are():
-    assert re.fullmatch("[0-9a-f]{16}", code_digest())
-    assert code_digest() == _digest.__wrapped__(())
-
-
-def test_facts_name_versions_machine_commit_and_code():
+def test_facts_name_versions_machine_and_commit():
     found = facts()
     assert {"python", "vmask", "torch", "numpy", "scikit-learn"} <= set(found["versions"])
     assert re.search(r"\d+ cores$", found["machine"])
-    assert found["code"] == code_digest()
+    assert found["numbers"] == number_versions()
     assert re.fullmatch(r"([0-9a-f]{10}(\+changes)?)?", found["commit"])
 
 

@@ -169,7 +169,7 @@ def test_every_piece_has_a_file_that_says_what_was_asked_and_by_what_it_was_made
         assert record["status"] == "done"
         facts = record["facts"]
         assert {"python", "torch", "numpy", "vmask"} <= set(facts["versions"])
-        assert {"machine", "commit", "code", "threads"} <= set(facts)
+        assert {"machine", "commit", "numbers", "threads"} <= set(facts)
         assert facts["threads"] == 1
         assert len(record["identity"]) == 16
         assert "options" in record["asked"] or "train" in record["asked"]
@@ -285,8 +285,8 @@ def test_a_search_with_another_trial_leaves_cells_alone_whose_options_stay(grid,
     assert {name for name in after if after[name] != before[name]} == {name for name in after if "search/" in name}
 
 
-def test_older_code_is_work_only_when_it_is_asked_for(grid, copy, monkeypatch):
-    other_code(monkeypatch)
+def test_an_older_version_is_work_only_when_it_is_asked_for(grid, copy, monkeypatch):
+    newer_version(monkeypatch)
     made = grid()
     assert {made.state(task) for task in made.tasks} == {"older"}
     assert run(made) == {}
@@ -295,23 +295,23 @@ def test_older_code_is_work_only_when_it_is_asked_for(grid, copy, monkeypatch):
     assert run(grid(stale=True)) == {}
 
 
-def other_code(monkeypatch):
-    for module in ("facts", "grid"):
-        monkeypatch.setattr(f"vmask.grid.{module}.code_digest", lambda names=(): "other code")
+def newer_version(monkeypatch):
+    for module in ("provenance", "run", "worker"):
+        monkeypatch.setattr(f"vmask.grid.{module}.number_versions", lambda names=(): {"training": 2})
 
 
-def test_a_stage_measures_the_model_that_the_record_is_about_although_the_code_is_newer(grid, copy, monkeypatch):
+def test_a_stage_measures_the_model_that_the_record_is_about_although_it_is_older(grid, copy, monkeypatch):
     (copy / "results" / "cells" / "reviews--cnn--vmask--s0.words.json").unlink()
     folders = sorted((copy / "models").iterdir())
-    other_code(monkeypatch)
+    newer_version(monkeypatch)
     assert kinds(run(grid()), "done") == ["reviews--cnn--vmask--s0 words"]
     assert sorted((copy / "models").iterdir()) == folders, "no model was trained"
-    assert read(copy, "cells/reviews--cnn--vmask--s0.words")["facts"]["code"] == "other code"
+    assert read(copy, "cells/reviews--cnn--vmask--s0.words")["facts"]["numbers"] == {"training": 2}
 
 
-def test_other_code_has_other_model_folders(grid, copy, monkeypatch):
+def test_another_version_has_other_model_folders(grid, copy, monkeypatch):
     (copy / "results" / "cells" / "reviews--cnn--vmask--s0.json").unlink()
-    other_code(monkeypatch)
+    newer_version(monkeypatch)
     run(grid(only="mask=vmask,seed=0"))
     assert len(list((copy / "models").glob("reviews--cnn--vmask--s0--*"))) == 2
 
@@ -350,7 +350,7 @@ def test_a_failure_is_recorded_and_the_others_go_on(half_failed):
     assert record["traceback"][0].startswith("Traceback")
     assert any("load_dataset" in line for line in record["traceback"])
     assert len(record["identity"]) == 16
-    assert "code" in record["facts"]
+    assert "numbers" in record["facts"]
 
 
 def test_what_needs_a_failure_is_skipped_and_has_no_file(half_failed):

@@ -19,7 +19,7 @@ from vmask.grid.worker import Places, Task, Worker
 TRIALS = [{}, {"learning_rate": 0.1}, {"epochs": 2}, {"epochs": 3}]
 SEARCH = Search(100, {"cnn": TRIALS}, {"vmask": [{}, {"beta": 0.5}]})
 OF = Combination("trec", "cnn", "vmask", "", {"embeddings": "random"})
-FACTS = {"code": "abc", "commit": "def"}
+FACTS = {"numbers": {"training": 1}, "commit": "def"}
 
 
 class Trial:
@@ -75,7 +75,7 @@ def test_a_search_that_is_cut_off_goes_on_and_does_no_trial_again(tmp_path, cut)
     assert record == search(Store(tmp_path / "unbroken"), Trial(*accuracies))
 
 
-def test_another_commit_of_the_same_code_begins_nothing_anew(tmp_path):
+def test_another_commit_of_the_same_versions_begins_nothing_anew(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         search(store, Trial(0.5, 0.9, 0.6, 0.7, stop_at=2))
@@ -85,12 +85,12 @@ def test_another_commit_of_the_same_code_begins_nothing_anew(tmp_path):
     assert record["facts"]["commit"] == "later"
 
 
-def test_trials_of_other_code_or_of_other_options_do_not_count(tmp_path):
+def test_trials_of_other_versions_or_of_other_options_do_not_count(tmp_path):
     store = Store(tmp_path)
     with pytest.raises(KeyboardInterrupt):
         search(store, Trial(0.5, 0.9, 0.6, 0.7, stop_at=2))
     trial = Trial(0.5, 0.9, 0.6, 0.7)
-    search(store, trial, {**FACTS, "code": "new"})
+    search(store, trial, {**FACTS, "numbers": {"training": 2}})
     assert len(trial.asked) == 4
     store.search(OF.key).unlink()
     with pytest.raises(KeyboardInterrupt):

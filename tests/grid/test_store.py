@@ -10,7 +10,7 @@ import pytest
 from vmask.errors import DataError
 from vmask.grid.store import CELLS, SEARCH, Store
 
-DONE = {"status": "done", "identity": "abc", "facts": {"code": "new"}, "value": 1}
+DONE = {"status": "done", "identity": "abc", "facts": {"numbers": {"training": 2, "mask vmask": 1}}, "value": 1}
 
 
 @pytest.fixture
@@ -23,9 +23,10 @@ def store(tmp_path):
     [
         (None, "missing"),
         (DONE, "done"),
-        ({**DONE, "facts": {"code": "old"}}, "older"),
+        ({**DONE, "facts": {"numbers": {"training": 1}}}, "older"),
+        ({**DONE, "facts": {}}, "older"),  # one without versions has version 1
         ({**DONE, "status": "failed"}, "failed"),
-        ({**DONE, "status": "failed", "facts": {"code": "old"}}, "failed"),
+        ({**DONE, "status": "failed", "facts": {}}, "failed"),
         ({**DONE, "identity": "other"}, "changed"),
         ({**DONE, "status": "failed", "identity": "other"}, "changed"),
         ({**DONE, "status": "running"}, "missing"),  # a search that was cut off goes on
@@ -37,7 +38,7 @@ def test_how_a_piece_of_work_stands(store, record, state):
     path = store.cell("trec--cnn--base--s0")
     if record is not None:
         store.write(path, record)
-    assert store.state(path, "abc", "new") == state
+    assert store.state(path, "abc", {"training": 2}) == state
 
 
 @pytest.mark.parametrize(
@@ -53,8 +54,8 @@ def test_how_a_piece_of_work_stands(store, record, state):
 def test_a_result_of_other_data_is_work(store, record, state):
     path = store.cell("x")
     store.write(path, {**DONE, **record})
-    assert store.state(path, "abc", "new", "same") == state
-    assert store.state(path, "abc", "new") == "done", "where the data are not at hand"
+    assert store.state(path, "abc", {"training": 2}, "same") == state
+    assert store.state(path, "abc", {"training": 2}) == "done", "where the data are not at hand"
 
 
 def test_files_have_the_names_of_their_cells(store, tmp_path):
@@ -83,7 +84,7 @@ def test_a_damaged_file_is_said_with_the_fix(store):
         with pytest.raises(
             DataError, match=r"a\.json (is damaged|holds no result).*Remove it, and the grid makes it anew"
         ):
-            store.state(path, "abc", "new")
+            store.state(path, "abc", {"training": 2})
         with pytest.raises(DataError, match="Remove it"):
             list(store.records(CELLS))
 

@@ -85,7 +85,7 @@ MAY_DIFFER = {
     ("resumed",),  # whether the training was cut off
     ("history", "seconds"),  # of every epoch
     ("trials", "seconds"),  # of every trial of a search
-    ("facts", "commit"),  # of the moment: the code that decides results has a digest of its own
+    ("facts", "commit"),  # of the moment
 }
 """What two runs of one grid may have different, by the keys on the way there: times, memory and whether it was cut."""
 

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--only", default="", metavar="NAME=VALUE,…", help="some cells: dataset=trec,model=cnn")
     parser.add_argument("--seeds", default="", metavar="0-4", help="some seeds")
     parser.add_argument("--retry-failed", action="store_true", help="do again what failed before")
-    parser.add_argument("--stale", action="store_true", help="do again what other code made")
+    parser.add_argument("--stale", action="store_true", help="do again what has numbers of an older version")
     parser.add_argument("--dry-run", action="store_true", help="say what is done and what is to do, and how long")
     add_data_dir(parser)
     add_json(parser)
@@ -169,4 +169,4 @@ def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> No
         table.add_row(*key, *(str(count[name] or "") for name in ("done", "older", "failed", "to do")))
     print_rich(table)
     if any(state == "older" for state in states.values()) and not grid.wanted.stale:
-        print_rich("older: done by other code than this; --stale does them again")
+        print_rich("older: their numbers are of an older version; --stale does them again")

@@ -215,7 +215,7 @@ def _words_with_vectors(plan: Plan, dataset: Dataset) -> list[str]:
         return []
     counts = count_words(_texts(dataset), config.cleaning or DEFAULT_CLEANING)
     vectors = read_vectors(files, counts, config.vector_words)
-    others = choose_words(counts, None, vectors, config)[len(counts) :]
+    others = choose_words(counts, None, vectors.words, config)[len(counts) :]
     return [word for word in others if word.isalpha()]
 
 

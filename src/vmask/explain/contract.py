@@ -38,6 +38,7 @@ class Explainer:
         draws: whether it is random, so that the seed matters.
         signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
         needs: what it asks of a model beyond `Predictor`: the name of an optional method.
+        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
         name: what explanations record as their method; by default the name of its file.
         of_pieces: where words consist of pieces, how their scores become a word's.
     """
@@ -48,6 +49,7 @@ class Explainer:
     signed: ClassVar[bool] = True
     needs: ClassVar[str] = ""
     of_pieces: ClassVar[str] = "of all its pieces together"
+    version: ClassVar[int] = 1
 
     def __init__(self, options: Any = None) -> None:
         self.options = self.Options() if options is None else options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import subprocess
@@ -11,20 +10,24 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from vmask.explain import EXPLAINERS
+from vmask.masks import MASKS
+from vmask.metrics import METRICS
+from vmask.models import MODELS
+from vmask.pretrained.encoders import is_encoder_name
 from vmask.registry import added, package_of
+from vmask.training.loop import VERSION
+from vmask.training.run_config import TRANSFORMER
 
 SOURCE = Path(__file__).parents[1]
 PACKAGES = ("vmask", "torch", "numpy", "scikit-learn", "scipy", "transformers", "tokenizers")
-UNLIKE = ("cli", "experiments", "reproduction", "report", "model_report", "web", "export", "demo.py", "model_card.py")
-"""Rooms that change no result: they show, run or pass on what others found."""
 
 
 def facts(names: Collection[str] = ()) -> dict[str, Any]:
-    """Versions, machine, commit, and a digest of the code that decides results.
+    """Versions, machine and commit, and the versions of the numbers.
 
     Args:
         names: of masks, models, metrics and the like that are used; the packages that add some of them count too.
@@ -33,7 +36,7 @@ def facts(names: Collection[str] = ()) -> dict[str, Any]:
         "versions": {"python": platform.python_version(), **_versions(names)},
         "machine": f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores",
         "commit": commit(),
-        "code": code_digest(names),
+        "numbers": number_versions(names),
     }
 
 
@@ -53,40 +56,22 @@ def _processor() -> str:
     return platform.processor()
 
 
-def code_digest(names: Collection[str] = ()) -> str:
-    """16 hex digits over the source files that can change a result: another digest is older or newer code.
+def number_versions(names: Collection[str] = ()) -> dict[str, int]:
+    """Version of the numbers of the training loop, and of each mask, model, explainer and metric among the names.
+
+    A version is raised when the numbers change, not when the code does: the golden values of the tests notice it.
 
     Args:
         names: as for `facts`.
     """
-    modules = {point.value.partition(":")[0].partition(".")[0] for point in added() if point.name in names}
-    return _digest(tuple(sorted(modules)))
-
-
-@lru_cache
-def _digest(modules: tuple[str, ...]) -> str:
-    """Over our own source files, and those of other packages."""
-    digest = hashlib.sha256()
-    for path in sorted(SOURCE.rglob("*")):
-        name = path.relative_to(SOURCE)
-        if path.suffix in (".py", ".yaml") and name.parts[0] not in UNLIKE:
-            digest.update(f"{name.as_posix()}\0".encode() + path.read_bytes())
-    for module in modules:
-        for told, path in _sources(module):
-            digest.update(f"{told}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _sources(module: str) -> list[tuple[str, Path]]:
-    """The source files of a module or package at the top, which is not imported; none where it is not there."""
-    spec = find_spec(module)
-    if spec is None:
-        return []
-    folders = [Path(place) for place in spec.submodule_search_locations or ()]
-    if not folders:
-        return [(module, Path(spec.origin))] if spec.origin and Path(spec.origin).is_file() else []
-    found = [(path.relative_to(folder).as_posix(), path) for folder in folders for path in sorted(folder.rglob("*"))]
-    return [(f"{module}/{name}", path) for name, path in found if path.suffix in (".py", ".yaml") and path.is_file()]
+    found = {"training": VERSION}
+    for registry in (MASKS, MODELS, EXPLAINERS, METRICS):
+        for name in sorted(names):
+            if name in registry.names():
+                found[f"{registry.kind} {name}"] = registry.get(name).version
+            elif registry is MODELS and is_encoder_name(name):
+                found[f"{registry.kind} {TRANSFORMER}"] = MODELS.get(TRANSFORMER).version
+    return found
 
 
 @lru_cache(maxsize=1)

@@ -13,7 +13,10 @@ from vmask._core.json_schema import NOTHING, NUMBER, Values, misfit
 from vmask.errors import DataError
 
 _OF = {"dataset": str, "model": str, "mask": str, "variant": str}
-_FACTS = {"versions": Values(str), "machine": str, "commit": (str, NOTHING), "code": str, "threads": int, "data": str}
+_FACTS = {
+    **{"versions": Values(str), "machine": str, "commit": (str, NOTHING), "threads": int, "data": str},
+    **{"numbers": Values(int), "code": str},  # `code` is of older files
+}
 _ROWS = [[(str, *NUMBER)]]
 _IMPORTANCE = {
     **{"words": int, "top": _ROWS, "top_seen_5": _ROWS, "frequent": _ROWS},

@@ -17,7 +17,7 @@ from vmask.errors import VmaskError
 from vmask.grid.cell import Cell, Combination, identity, short_name
 from vmask.grid.estimate import Size, seconds_left, size_of_dataset, size_of_record
 from vmask.grid.pool import Pool
-from vmask.grid.provenance import code_digest
+from vmask.grid.provenance import number_versions
 from vmask.grid.spec import Experiment, Where
 from vmask.grid.store import State, Store
 from vmask.grid.warm_start import start_of
@@ -33,7 +33,7 @@ class Wanted:
 
     Attributes:
         failed: those that failed before.
-        stale: those that other code made.
+        stale: those whose numbers are of an older version.
     """
 
     failed: bool = False
@@ -88,7 +88,7 @@ class Grid:
             return "missing"
         local = self._local(task.combination.dataset)
         data = None if local is None else local.fingerprint
-        return self.store.state(task.path(self.store), identity(asked), code_digest(task.uses), data)
+        return self.store.state(task.path(self.store), identity(asked), number_versions(task.uses), data)
 
     def run(self, jobs: int, told: Callable[[Task, Outcome, str], None]) -> Counter[str]:
         """Do what is to do.

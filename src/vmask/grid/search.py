@@ -30,7 +30,7 @@ def run_search(
         search: what is tried.
         of: the combination.
         trial: trains with some options and says how it went on dev, as `dev_accuracy` and more.
-        facts: of the machine and the code.
+        facts: of the machine and the versions.
     """
     asked = asked_of_search(search, of)
     path, wanted = store.search(of.key), identity(asked)
@@ -58,7 +58,7 @@ def run_search(
 
 
 def _alike(before: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
-    """Whether its trials were made by the same code on a like machine; a commit may have changed other files alone."""
+    """Whether its trials were made by the same versions on a like machine, whatever the commit."""
     found = before.get("facts", {})
     return {**found, "commit": ""} == {**facts, "commit": ""}
 

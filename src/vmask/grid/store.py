@@ -1,4 +1,4 @@
-"""The files of results: what is done, what failed, what was asked for otherwise or made by other code."""
+"""The files of results: what is done, what failed, what was asked for otherwise or has numbers of an older version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRAIN = "train"
 """The stage that comes first, whose file has the cell's bare name."""
 
 State = Literal["done", "older", "failed", "missing", "changed"]
-"""`older`: done, by other code. `changed`: there, but of other options or data than are asked for now."""
+"""`older`: done, with numbers of another version. `changed`: there, but of other options or data than are asked for."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +63,13 @@ class Store:
         parts = ",\n".join(f"{json.dumps(key)}: {_compact(value)}" for key, value in record.items())
         write_text(path, f"{{\n{parts}\n}}\n")
 
-    def state(self, path: Path, identity: str, code: str, data: str | None = None) -> State:
-        """How it stands with what is asked for now, by the code that there is now.
+    def state(self, path: Path, identity: str, numbers: Mapping[str, int], data: str | None = None) -> State:
+        """How it stands with what is asked for now.
 
         Args:
             path: the file.
             identity: of what is asked for.
-            code: digest of the code.
+            numbers: versions of what makes the numbers; a record without one has version 1.
             data: fingerprint of the dataset as it is now, None where that is not known.
         """
         record = self.read(path)
@@ -83,7 +83,8 @@ class Store:
             return "failed"
         if data is not None and _data_of(record) not in (None, data):
             return "changed"
-        return "done" if record.get("facts", {}).get("code") == code else "older"
+        recorded = record.get("facts", {}).get("numbers", {})
+        return "done" if all(recorded.get(name, 1) == version for name, version in numbers.items()) else "older"
 
     def records(self, folder: str = CELLS) -> Iterator[dict[str, Any]]:
         """All files of one of the folders, in the order of their names."""

@@ -22,7 +22,7 @@ from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.evaluation.measure import evaluate
 from vmask.grid.cell import Cell, Combination, identity, short_name
 from vmask.grid.model_store import Model, find_model, find_or_train
-from vmask.grid.provenance import code_digest, facts, peak_memory
+from vmask.grid.provenance import facts, number_versions, peak_memory
 from vmask.grid.result_summary import described, examples, importance, kept_values, numbers, short
 from vmask.grid.search import asked_of_search, chosen_options, run_search
 from vmask.grid.spec import Experiment, Search, Stage
@@ -195,9 +195,9 @@ class Worker:
         run_search(self.store, self.experiment.search, of, trial, facts)
 
     def _model(self, cell: Cell, asked: Mapping[str, Any]) -> Model:
-        """The model of a cell by the code that there is now, trained where it is missing."""
+        """The model of a cell by the versions that there are now, trained where it is missing."""
         return find_or_train(
-            self.folder(cell, asked, self._facts(uses_of(cell.combination))["code"]),
+            self.folder(cell, asked, number_versions(uses_of(cell.combination))),
             self.dataset(cell.combination.dataset),
             lambda: self._classifier(cell.combination, cell.seed, {**asked["options"], **self._start(cell)}),
         )
@@ -208,19 +208,19 @@ class Worker:
         return {} if start is None else {"init_from": str(self._recorded_model(start).folder)}
 
     def _recorded_model(self, cell: Cell) -> Model:
-        """The model that the file of a cell's training is about, also where older code made it."""
+        """The model that the file of a cell's training is about, also where its numbers are of an older version."""
         asked = asked_of_training(self.store, self.experiment.search, cell)
         assert asked is not None
         record = self.store.read(self.store.cell(cell.key))
         if record is not None and record["status"] == "done" and record["identity"] == identity(asked):
-            folder = self.folder(cell, asked, record["facts"]["code"])
+            folder = self.folder(cell, asked, record["facts"].get("numbers", {}))
             if found := find_model(folder, self.dataset(cell.combination.dataset)):
                 return found
         return self._model(cell, asked)
 
-    def folder(self, cell: Cell, asked: Mapping[str, Any], code: str) -> Path:
-        """The model folder of a cell, another one for other options or code."""
-        return self.places.models / f"{cell.key}--{identity({**asked, 'code': code})}"
+    def folder(self, cell: Cell, asked: Mapping[str, Any], numbers: Mapping[str, int]) -> Path:
+        """The model folder of a cell, another one for other options or versions of the numbers."""
+        return self.places.models / f"{cell.key}--{identity({**asked, 'numbers': dict(numbers)})}"
 
     def _train(self, cell: Cell, about: Mapping[str, Any]) -> None:
         started = time.perf_counter()
@@ -349,7 +349,7 @@ def located(embeddings: str, folder: str) -> str:
 def write_failure(store: Store, task: Task, about: Mapping[str, Any], error: str, trace: str = "") -> None:
     """Write down that a task failed, and why; not where another grid has done it meanwhile."""
     with suppress(DataError):
-        if store.state(task.path(store), about.get("identity", ""), code_digest(task.uses)) == "done":
+        if store.state(task.path(store), about.get("identity", ""), number_versions(task.uses)) == "done":
             return
     what = task.of.to_dict() if isinstance(task.of, Cell) else {"key": task.of.key}
     record = {"cell": what, "stage": task.kind, "status": "failed", **about, "error": error}

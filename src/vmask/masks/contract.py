@@ -79,6 +79,7 @@ class WordMask(nn.Module):
         recipe: training defaults of the method; the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`mask`, `train`).
         ranks: whether the scores rank words; a method without a ranking says so instead of giving constants.
+        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
         progress: share of the training that is done, from 0 to 1; set by the training loop, read by schedules.
     """
 
@@ -86,6 +87,7 @@ class WordMask(nn.Module):
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     ranks: ClassVar[bool] = True
+    version: ClassVar[int] = 1
 
     def __init__(self, dim: int, options: Any) -> None:
         super().__init__()

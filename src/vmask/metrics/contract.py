@@ -210,6 +210,7 @@ class Metric:
         averaged: whether its number is the mean of the values (N,); else `statistic` makes it of records (N, ...).
         properties: parts that are properties of a model: neither direction of them is better.
         across_models: whether the values of two models compare. Where not, `limits` says why.
+        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
         name: by default the name of its file.
     """
 
@@ -218,6 +219,7 @@ class Metric:
     averaged: ClassVar[bool] = True
     properties: ClassVar[tuple[str, ...]] = ()
     across_models: ClassVar[bool] = True
+    version: ClassVar[int] = 1
 
     def __init__(self, options: Any = None) -> None:
         self.options = self.Options() if options is None else options

@@ -28,11 +28,13 @@ class Encoder(nn.Module):
         recipe: training defaults of the model; the mask's recipe and the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
             `train`).
+        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
     """
 
     Options: ClassVar[type[Any]]
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    version: ClassVar[int] = 1
     dim: int
 
     @classmethod

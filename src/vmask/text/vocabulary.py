@@ -21,7 +21,6 @@ from vmask.text.words import CLEANINGS, PAD, SPECIALS, TOKENIZED_AT_ONCE, UNK, c
 
 if TYPE_CHECKING:
     from vmask.config import DataConfig
-    from vmask.pretrained.word_vectors import Vectors
 
 __all__ = ["PAD", "SPECIALS", "UNK", "Tokens", "WordTokenizer", "choose_words"]
 
@@ -158,7 +157,7 @@ def _up_to_the_next(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np
 def choose_words(
     train_counts: Mapping[str, int],
     all_counts: Mapping[str, int] | None,
-    vectors: Vectors | None,
+    vector_words: Sequence[str] | None,
     config: DataConfig,
 ) -> list[str]:
     """The words a model shall know, by `config.vocabulary`.
@@ -171,7 +170,7 @@ def choose_words(
     Args:
         train_counts: how often each word occurs in training.
         all_counts: the same over all splits, where the dataset's card counts them so; else None.
-        vectors: the word vectors, or None for random ones; then `vectors` means `train`.
+        vector_words: the words that have a vector, or None where vectors are random; then `vectors` means `train`.
         config: `cleaning` and `min_count` are taken as `gentle` and 1 where they are None.
 
     Returns:
@@ -186,9 +185,9 @@ def choose_words(
     words = sorted(
         (word for word, count in counts.items() if count >= least), key=lambda w: (-train_counts.get(w, 0), w)
     )
-    if config.vocabulary == "vectors" and vectors is not None and config.vector_words:
+    if config.vocabulary == "vectors" and vector_words is not None and config.vector_words:
         known = set(words)
-        others = [word for word in vectors.words if word not in known]
+        others = [word for word in vector_words if word not in known]
         words += list(_single_words(others, config.cleaning or "gentle"))[: config.vector_words]
     if not words:
         raise ConfigError(

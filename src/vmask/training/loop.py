@@ -34,6 +34,9 @@ from vmask.training.torch_random import own_randomness, reseed_torch
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
+VERSION = 1
+"""Of the numbers of a training. Raise it when they change on purpose: results of an older version can be made anew."""
+
 
 @dataclass(frozen=True)
 class Examples:

@@ -97,7 +97,7 @@ def prepare_words(plan: Plan, data: Labelled, vocabulary_texts: Iterable[str] | 
     all_counts = counts + count_words(vocabulary_texts, cleaning) if vocabulary_texts is not None else None
     wanted = choose_words(counts, all_counts, None, config)
     vectors = _vectors(plan, wanted)
-    words = wanted if vectors is None else choose_words(counts, all_counts, vectors, config)
+    words = wanted if vectors is None else choose_words(counts, all_counts, vectors.words, config)
     tokenizer = WordTokenizer.build(words, cleaning, config.max_words or DEFAULT_MAX_WORDS)
     matrix, known = _matrix(tokenizer, vectors, plan.train.seed)
     return PreparedWords(

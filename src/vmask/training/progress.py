@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from vmask._core import progress
 from vmask._core.terminal import make_console
 
 if TYPE_CHECKING:
@@ -91,3 +93,13 @@ class TrainingBar(ProgressCallback):
             f"dev {row['dev_accuracy']:.3f}{mask}{'  [bold green]best[/bold green]' if best else ''}",
             highlight=False,
         )
+
+
+def __getattr__(name: str) -> Any:
+    """Old names, for one release."""
+    moved: dict[str, Any] = {"Silence": ProgressCallback, "shown": progress.shown, "advancing": progress.advancing}
+    if name not in moved:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    new = f"{moved[name].__module__}.{moved[name].__name__}"
+    warnings.warn(f"{__name__}.{name} is now {new}; the old name will go with the next release.", DeprecationWarning, 2)
+    return moved[name]
