@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from vmask.cli.options import add_data_dir, add_device, add_json, one_of
 from vmask.errors import DataError, VmaskError
+from vmask.locks import only_writer
 
 LEVELS = ("full", "quick")
 
@@ -39,20 +41,31 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Read model and data, measure and explain, write."""
-    from vmask.cli.talk import print_json, say, say_result
-    from vmask.model_report.collect import collect, other_data
-    from vmask.model_report.write import check_replaceable, write_report
-    from vmask.persistence import REPORT, check_files, digest_of, load_classifier, read_config
+    from vmask.cli.talk import print_json, say_result
+    from vmask.model_report.write import check_replaceable
+    from vmask.persistence import REPORT, check_files, folder_digest, read_config
 
     folder = Path(args.model)
     config = read_config(folder)
-    about, digest = config["about"], digest_of(config)
     if args.digest:
         check_files(folder, config)
+        digest = folder_digest(config)
         print_json({"digest": digest}) if args.json else say_result(digest)
         return 0
     page = Path(args.out) if args.out else folder / REPORT
     check_replaceable(page)  # before any work is done
+    with only_writer(folder) if page == folder / REPORT else nullcontext():
+        return _show(args, folder, page)
+
+
+def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
+    from vmask.cli.talk import print_json, say, say_result
+    from vmask.model_report.collect import collect, other_data
+    from vmask.model_report.write import write_report
+    from vmask.persistence import folder_digest, load_classifier, read_config
+
+    config = read_config(folder)
+    about = config["about"]
     if args.figures:
         from vmask.report.figures.style import check_extra
 
@@ -63,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
     classifier = load_classifier(folder, args.device)
     progress = not args.quiet and sys.stderr.isatty()
     content = collect(classifier, dataset, args.report, folder=folder, progress=progress)
-    write_report(content, page)
+    write_report(content, page, config.get("digest"))
+    digest = folder_digest(read_config(folder))
     figures = _figures(args, classifier, dataset, content) if args.figures else []
     if args.json:
         print_json(
