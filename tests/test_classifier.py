@@ -252,8 +252,8 @@ def test_too_few_texts_to_hold_any_out_is_said():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        (["good", 3], "Text number 1 is 3, of type int"),
-        (["good", None], "Text number 1 is None"),
+        (["good", 3], "Text number 1 .counted from 0. is 3, of type int"),
+        (["good", None], "Text number 1 .counted from 0. is None"),
         ([b"good", b"bad"], "of type bytes"),
         ("one text", "Put it in a list"),
         (["", "  \n"], "no training text with anything in it"),
@@ -450,3 +450,9 @@ def test_coverage_of_the_vectors_is_kept(vectors):
     coverage = with_vectors(vectors, epochs=1).data_["coverage"]
     assert 0 < coverage["types"] < coverage["tokens"] < 1
     assert small(epochs=1).fit(TEXTS, LABELS).data_["coverage"] is None
+
+
+@pytest.mark.parametrize("label", [2**70, -(2**63), 1e300, float("inf")])
+def test_numbers_that_a_folder_cannot_keep_are_no_labels(label):
+    with pytest.raises(DataError, match="must lie between"):
+        small().fit(["good", "bad"] * 10, [label, 1] * 10)

@@ -314,10 +314,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return export_model(self._trained(), path, format, overwrite)
 
     def _trained(self) -> TrainedModel:
+        predictor = self._predictor()  # says so where it is not fitted
         return TrainedModel(
             params=self.get_params(),
             plan=self.plan_,
-            predictor=self._predictor(),
+            predictor=predictor,
             labels=self.classes_.tolist(),
             data=self.data_,
             history=self.history_,

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from vmask._core.terminal import Cleaned, clean, cleaned_streams, make_console
+from vmask._core.terminal import Cleaned, clean, make_console, safe_streams
 
 CLIPBOARD = "\x1b]52;c;ZXZpbA==\x07"
 EVIL = f"a{CLIPBOARD}b\x1b[2J\x9b31m\u202eabc\x08\x7f\r!"
@@ -50,7 +50,7 @@ def test_only_terminals_are_cleaned(monkeypatch):
     screen, file = Screen(), io.StringIO()
     monkeypatch.setattr(sys, "stdout", file)
     monkeypatch.setattr(sys, "stderr", screen)
-    with cleaned_streams():
+    with safe_streams():
         print(EVIL)  # noqa: T201
         print(EVIL, file=sys.stderr)  # noqa: T201
         sys.stderr.writelines([EVIL])

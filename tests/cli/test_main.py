@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,8 @@ def test_the_help_of_train_lists_every_option_and_those_of_a_method_when_asked(v
         (["train"], "arguments are required: DATA"),
         (["ls", "masks", "--more"], "Unknown argument '--more'"),
         (["ls", "--jsn"], "Unknown argument '--jsn'. Did you mean '--json'?"),
+        (["predict", "a", "b", "--out", "c"], "Unknown argument '--out'. See"),
+        (["train", "a", "--mask.nope", "3"], "has no option '--mask.nope'. See"),
         (["data"], "arguments are required"),
         (["train", "a.csv", "--model"], "argument --model: expected one argument"),
     ],
@@ -177,3 +180,42 @@ def test_the_installed_command_runs():
     done = subprocess.run([str(command), "ls", "mask"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith("error: argument KIND: 'mask' is not known")
+
+
+# Standard streams -----------------------------------------------------------------------------------------
+
+SMALL = ("--embeddings", "random", "--epochs", "2", "--model.filters", "2", "--report", "none")
+
+
+def shell(line, folder):
+    """The exit code and both streams of a line of bash."""
+    vmask = f"{shlex.quote(sys.executable)} -m vmask"
+    done = subprocess.run(
+        ["bash", "-c", line.replace("vmask", vmask)], cwd=folder, capture_output=True, text=True, timeout=300
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("streams", ["2>&1 | true", "2>/dev/full", ">&- 2>&-"])
+def test_a_training_goes_on_where_nobody_reads(streams, toy_csv, tmp_path):
+    line = f"vmask train {toy_csv} --out m {' '.join(SMALL)} {streams}; exit ${{PIPESTATUS[0]}}"
+    code, _, err = shell(line, tmp_path)
+    assert (code, err) == (0, "")
+    assert (tmp_path / "m" / "config.json").is_file()
+
+
+@pytest.mark.parametrize("streams", ["2>&1 >/dev/null | true", "2>/dev/full", "2>&-"])
+def test_an_error_that_nobody_reads_is_an_error(streams, tmp_path):
+    code, out, err = shell(f"vmask predict none none {streams}; exit ${{PIPESTATUS[0]}}", tmp_path)
+    assert (code, out, err) == (2, "", "")
+
+
+def test_a_closed_input_is_empty_and_a_closed_output_goes_nowhere(model_folder, tmp_path):
+    assert shell(f"vmask predict {model_folder} - <&-", tmp_path) == (0, "", "")
+    assert shell(f"vmask words {model_folder} >&-", tmp_path) == (0, "", "")
+
+
+def test_without_docstrings_it_says_so(tmp_path):
+    done = subprocess.run([sys.executable, "-OO", "-m", "vmask", "ls"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: vmask reads its docstrings")

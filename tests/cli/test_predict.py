@@ -51,6 +51,16 @@ def test_without_json_a_line_is_label_probability_and_text(vmask, trained, lines
     assert text == "a lovely film"
 
 
+def test_a_line_feed_in_a_label_makes_no_line(vmask, toy, tmp_path):
+    texts, labels = toy
+    odd = TextClassifier(mask="base", embeddings="random", epochs=1, model__filters=2)
+    odd.fit(texts, [f"of\n{label}" for label in labels]).save(tmp_path / "m")
+    (tmp_path / "lines.txt").write_text("a\nb\n", encoding="utf-8")
+    assert [line.split("\t")[0][:3] for line in vmask("predict", tmp_path / "m", tmp_path / "lines.txt").lines] == [
+        "of "
+    ] * 2
+
+
 def test_empty_texts_are_counted(vmask, trained, tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("a lovely film\n\n  \n")

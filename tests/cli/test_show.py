@@ -11,10 +11,11 @@ import sys
 import pytest
 
 from toy import toy_texts, write_csv
+from vmask._core.locks import only_writer
 from vmask.cli import show as command
 from vmask.errors import DataError
 from vmask.evaluation.dataset_training import dataset_of
-from vmask.persistence.model_folder import digest_of, read_config
+from vmask.persistence.model_folder import digest_of, folder_digest, read_config
 from vmask.report.model.content import LEVELS
 from vmask.serve.examples import Examples
 
@@ -35,7 +36,7 @@ def without_seconds(html):
 def test_the_report_of_a_model_is_that_of_its_training(vmask, folder, trained):
     done = vmask("show", folder)
     assert done.code == 0, done.err
-    assert done.lines[-2:] == [f"report: {folder / 'report.html'}", f"digest: {digest_of(read_config(folder))}"]
+    assert done.lines[-2:] == [f"report: {folder / 'report.html'}", f"digest: {folder_digest(read_config(folder))}"]
     assert re.match(r"A CNN that sorts reviews into 2 kinds, right on (all 12|\d+ of 12) test texts\.", done.lines[0])
     assert f"next: open {folder / 'report.html'}" in done.err
     after_training = (trained / "report.html").read_text(encoding="utf-8").replace(str(trained), str(folder))
@@ -170,7 +171,7 @@ def test_the_folder_stays_as_it_is_but_for_the_report(vmask, folder):
 
 
 def test_the_digest_can_be_had_alone(vmask, fails, folder):
-    digest = digest_of(read_config(folder))
+    digest = folder_digest(read_config(folder))
     assert vmask("show", folder, "--digest").out == f"{digest}\n"
     assert vmask("show", folder, "--digest", "--json").json == {"digest": digest}
     (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
@@ -210,3 +211,9 @@ def test_data_that_has_changed_since_must_be_named(vmask, fails, tmp_path):
 def test_a_dataset_of_the_hub_is_not_fetched_because_a_folder_names_it(folder):
     with pytest.raises(DataError, match=r"'data', cannot be read here: it is not there\. Name the data"):
         dataset_of({"source": "someone/data"})
+
+
+def test_a_model_that_is_being_written_is_not_reported(fails, model_folder, tmp_path):
+    folder = shutil.copytree(model_folder, tmp_path / "m")
+    with only_writer(folder):
+        assert "Another process is writing to" in fails("show", folder)

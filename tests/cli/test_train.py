@@ -410,7 +410,7 @@ def test_resume_with_other_options_is_refused(vmask, fails, toy_csv, tmp_path, m
     fails("train", toy_csv, "--out", tmp_path / "m", *SMALL)
     monkeypatch.undo()
     err = fails("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL, "--seed", "9")
-    assert "of another run: train" in err
+    assert "of another run: seed was 0, is 9;" in err
     assert Path(tmp_path / "m" / "checkpoint").is_dir()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -292,3 +293,9 @@ def test_options_of_the_command_line_belong_to_what_is_asked_for():
     assert with_options(METRICS, "all", {"aopc__k": 3})["aopc"] == {"k": 3}
     with pytest.raises(ConfigError, match="an option of naopc, which is not asked for"):
         with_options(METRICS, "aopc", {"naopc__beam": 3})
+
+
+def test_a_table_is_refused_with_the_way_out(fitted):
+    table = SimpleNamespace(columns=["text", "label"])
+    with pytest.raises(DataError, match="Give its columns as a pair"):
+        evaluate(fitted, table)

@@ -458,3 +458,42 @@ def test_loading_leaves_the_callers_random_stream_alone(model_folder):
     torch.manual_seed(3)
     TextClassifier.load(model_folder)
     assert torch.equal(torch.rand(2), expected)
+
+
+def test_a_folder_that_is_saved_over_meanwhile_is_read_again(fitted, toy, tmp_path, monkeypatch):
+    texts, labels = toy
+    other = TextClassifier(mask="base", embeddings="random", epochs=1, model__filters=2, seed=2).fit(texts, labels)
+    folder = fitted.save(tmp_path / "m")
+    real, calls = persistence.check_files, []
+
+    def replaced(path, config):
+        if not calls:
+            other.save(folder, overwrite=True)  # between the look at config.json and at what it names
+        calls.append(path)
+        return real(path, config)
+
+    monkeypatch.setattr(persistence, "check_files", replaced)
+    assert TextClassifier.load(folder).get_params()["model__filters"] == 2
+    assert len(calls) == 2
+
+
+def test_the_report_of_another_model_is_not_noted(fitted, tmp_path):
+    folder = fitted.save(tmp_path / "m")
+    digest = persistence.read_config(folder)["digest"]
+    (folder / "report.html").write_text("a page", encoding="utf-8")
+    with pytest.raises(ModelFolderError, match="Another model was saved"):
+        persistence.note_report(folder, "of the model before")
+    assert "report" not in persistence.read_config(folder)
+    persistence.note_report(folder, digest)
+    assert "report" in persistence.read_config(folder)
+
+
+def test_the_digest_of_a_folder_covers_its_report(fitted, tmp_path):
+    folder = fitted.save(tmp_path / "m")
+    digests = []
+    for text in ("a page", "another page"):
+        (folder / "report.html").write_text(text, encoding="utf-8")
+        persistence.note_report(folder)
+        config = persistence.read_config(folder)
+        digests.append(persistence.folder_digest(config))
+    assert len({*digests, persistence.digest_of(config)}) == 3

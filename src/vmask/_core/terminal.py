@@ -1,16 +1,17 @@
 """What is written to a terminal has no control characters of texts, labels or names in it; files and pipes keep them.
 
 A terminal obeys them: a text could clear the screen, write to the clipboard, or show another line than it is. Streams
-are cleaned as a whole (`cleaned_streams`), whoever writes to them. Rich writes control characters of its own, so its
+are cleaned as a whole (`safe_streams`), whoever writes to them. Rich writes control characters of its own, so its
 consoles are made here (`make_console`): they clean what they are given and write past the cleaned stream.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,15 +57,67 @@ class Cleaned:
         return getattr(self.rich_proxied_file, name)
 
 
+class Lasting:
+    """A stream whose errors end no work: once its reader has left, or its disk is full, what is written is dropped.
+
+    Args:
+        stream: what is written to.
+        errors: those that do not matter.
+    """
+
+    def __init__(self, stream: Any, errors: type[OSError]) -> None:
+        self._stream, self._errors = stream, errors
+
+    def write(self, text: str) -> int:
+        """Write a text, or drop it."""
+        try:
+            return int(self._stream.write(text))
+        except self._errors:
+            drop_output(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        """Write out what waits, or drop it."""
+        try:
+            self._stream.flush()
+        except self._errors:
+            drop_output(self._stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def drop_output(stream: Any) -> None:
+    """Let what waits in a stream, and all that comes, go nowhere: Python would fail over it when it ends."""
+    with suppress(OSError, ValueError, AttributeError):  # a stream without a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 @contextmanager
-def cleaned_streams() -> Iterator[None]:
-    """Clean what is written to standard output and to standard error meanwhile, each where it is a terminal."""
-    before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (Cleaned(stream) if is_terminal(stream) else stream for stream in before)
-    try:
-        yield
-    finally:
-        sys.stdout, sys.stderr = before
+def safe_streams(keep_working: bool = False) -> Iterator[None]:
+    """Standard streams that are there, that no text commands, and whose readers may leave.
+
+    A stream that was closed is empty, or goes nowhere. What is written to a terminal is cleaned. Errors of standard
+    error never end the work.
+
+    Args:
+        keep_working: whether a reader of standard output that leaves makes no difference either: what the command is
+            run for are files.
+    """
+    before = sys.stdin, sys.stdout, sys.stderr
+    with ExitStack() as stack:
+        given, out, err = (
+            stack.enter_context(open(os.devnull, mode, encoding="utf-8")) if stream is None else stream  # noqa: PTH123
+            for stream, mode in zip(before, ("r", "w", "w"), strict=True)
+        )
+        out = Lasting(out, BrokenPipeError) if keep_working else out
+        err = Lasting(err, OSError)
+        sys.stdin = given
+        sys.stdout, sys.stderr = (Cleaned(stream) if is_terminal(stream) else stream for stream in (out, err))
+        try:
+            yield
+        finally:
+            sys.stdin, sys.stdout, sys.stderr = before
 
 
 def is_terminal(stream: Any) -> bool:

@@ -11,13 +11,13 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 from vmask import __version__
-from vmask._core.terminal import cleaned_streams, tell
+from vmask._core.terminal import drop_output, safe_streams, tell
 from vmask.cli.options import add_talk
 from vmask.errors import ConfigError, UnknownName, VmaskError, VmaskWarning, did_you_mean, short
 
@@ -37,6 +37,8 @@ COMMANDS = (
     "ls",
     "demo",
 )
+WRITE_FILES = {"train", "evaluate", "compare", "show", "export", "grid", "report", "demo", "--out"}
+"""Commands that are run for the files that they write, and the option that makes another one such a command."""
 ERROR, INTERRUPTED = 2, 130
 LONGEST_LINE = 2_000
 """Characters of a line of an error message; of a longer one the middle is left out."""
@@ -86,9 +88,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # half a character is no reason to stop
-    with cleaned_streams():
+    with safe_streams(keep_working=bool(WRITE_FILES.intersection(words))):
         args: argparse.Namespace | None = None
         try:
+            if sys.flags.optimize > 1:
+                raise ConfigError("vmask reads its docstrings, which Python leaves out with -OO. Run it without -OO.")
             args = _parse(words)
             with _talking(args):
                 code = int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)
@@ -100,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             tell(f"interrupted{_how_to_go_on(args) if args else ''}")
             return INTERRUPTED
         except BrokenPipeError:  # the reader had enough, e.g. `vmask predict … | head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop_output(sys.stdout)
             return 0
         except BaseException as error:  # panics of compiled libraries are no Exceptions
             if "--debug" in words:
@@ -148,15 +152,25 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
         part, nested, _ = name.lstrip("-").partition(".")
         if nested and isinstance(getattr(args, part, None), str):  # --mask.pi: of the chosen mask
             of = getattr(args, part)
-            near = did_you_mean(name, [option for option in parser.options() if "." in option])
+            near = _near_option(name, parser.options())
             raise ConfigError(
                 f"{part} '{of}' has no option '{name}'.{near} See `vmask {args.command} --{part} {of} --help`."
             )
-        near = did_you_mean(name, parser.options())
+        near = _near_option(name, parser.options())
         if args.command in ("evaluate", "compare") and Path(unknown[0]).exists():
             near = " Several models are one argument: put a pattern in quotes, or commas between."
         raise ConfigError(f"Unknown argument '{unknown[0]}'.{near} See `vmask {args.command} --help`.")
     return args
+
+
+def _near_option(name: str, options: Iterable[str]) -> str:
+    """The nearest option with the same owner; what both have in common, such as `--mask.`, does not make them alike."""
+    head, dot, tail = name.rpartition(".")
+    start = head + dot or "--"
+    alike = (option for option in options if option.startswith(start) and ("." in option) == bool(dot))
+    tails = [option.removeprefix(start) for option in alike]
+    near = did_you_mean(tail.lstrip("-"), tails)
+    return near.replace("Did you mean '", f"Did you mean '{start}")
 
 
 def _how_to_go_on(args: argparse.Namespace) -> str:

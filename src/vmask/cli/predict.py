@@ -29,6 +29,7 @@ def run(args: argparse.Namespace) -> int:
     classifier = TextClassifier.load(args.model, args.device)
     labels = classifier.classes_.tolist()
     names = [str(label) for label in labels]
+    lines = [" ".join(name.split()) for name in names]  # a label may have a line feed
     empty = 0
     for texts in chunks(read_texts(args.input, args.text, classifier.about_.get("text"))):
         empty += sum(not text.strip() for text in texts)
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
             if args.json:
                 print_json({"label": labels[best], "probabilities": dict(zip(names, row, strict=True))})
             else:
-                say_result(f"{names[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
+                say_result(f"{lines[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
     if empty:
         are = "texts are" if empty != 1 else "text is"
         say(args, f"{empty:,} {are} empty: what stands for such a text is what the model says of no words.")

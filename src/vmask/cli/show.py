@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from vmask._core.locks import only_writer
 from vmask.cli.options import add_data_dir, add_device, add_json, one_of
 from vmask.errors import DataError, VmaskError
 
@@ -39,21 +41,32 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Read model and data, measure and explain, write."""
-    from vmask.classifier import TextClassifier
-    from vmask.cli.console import print_json, say, say_result
-    from vmask.persistence.model_folder import REPORT, check_files, digest_of, read_config
-    from vmask.report.model.collect import collect, other_data
-    from vmask.report.model.write import check_replaceable, write_report
+    from vmask.cli.console import print_json, say_result
+    from vmask.persistence.model_folder import REPORT, check_files, folder_digest, read_config
+    from vmask.report.model.write import check_replaceable
 
     folder = Path(args.model)
     config = read_config(folder)
-    about, digest = config["about"], digest_of(config)
     if args.digest:
         check_files(folder, config)
+        digest = folder_digest(config)
         print_json({"digest": digest}) if args.json else say_result(digest)
         return 0
     page = Path(args.out) if args.out else folder / REPORT
     check_replaceable(page)  # before any work is done
+    with only_writer(folder) if page == folder / REPORT else nullcontext():
+        return _show(args, folder, page)
+
+
+def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
+    from vmask.classifier import TextClassifier
+    from vmask.cli.console import print_json, say, say_result
+    from vmask.persistence.model_folder import folder_digest, read_config
+    from vmask.report.model.collect import collect, other_data
+    from vmask.report.model.write import write_report
+
+    config = read_config(folder)
+    about = config["about"]
     if args.figures:
         from vmask.report.figures.style import check_extra
 
@@ -64,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
     classifier = TextClassifier.load(folder, args.device)
     progress = not args.quiet and sys.stderr.isatty()
     content = collect(classifier, dataset, args.report, folder=folder, progress=progress)
-    write_report(content, page)
+    write_report(content, page, config.get("digest"))
+    digest = folder_digest(read_config(folder))
     figures = _figures(args, classifier, dataset, content) if args.figures else []
     if args.json:
         print_json(

@@ -51,7 +51,7 @@ def guess_columns(
         if name is not None and name not in columns:
             raise DataError(
                 f"There is no column '{short(name)}'.{did_you_mean(name, columns)} "
-                f"The columns are: {listed(columns)}. Name one of them with --{option}."
+                f"The columns are: {listed(columns)}. {_name_it(option)}"
             )
     text = text or _usual(columns, TEXT_NAMES, label)
     label = label or _usual(columns, LABEL_NAMES, text)
@@ -66,7 +66,7 @@ def guess_columns(
         if chosen is None and (option == "text" or want_label):
             raise DataError(
                 f"It is not obvious which column holds the {option}s. The columns are: {listed(columns)}. "
-                f"Name one of them with --{option}."
+                f"{_name_it(option)}"
             )
         if chosen is not None and any(isinstance(row.get(chosen), bytes) for row in rows):
             raise DataError(
@@ -80,6 +80,10 @@ def listed(columns: Sequence[str]) -> str:
     """Columns as a message lists them: the first of many."""
     more = f" and {len(columns) - _SHOWN:,} more" if len(columns) > _SHOWN else ""
     return ", ".join(map(short, columns[:_SHOWN])) + more
+
+
+def _name_it(option: str) -> str:
+    return f"Name one of them with --{option} (in Python, `load_table(path, {option}=…)`)."
 
 
 def _usual(columns: Sequence[str], names: Sequence[str], taken: str | None) -> str | None:

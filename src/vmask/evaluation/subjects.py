@@ -125,6 +125,8 @@ def _texts_of(data: Any, split: str | None, about: Mapping[str, Any], labelled: 
         raise ConfigError("split is for a dataset. Leave it out.")
     if isinstance(data, Split):
         return _of_split(data, facts, data.notes)
+    if hasattr(data, "columns"):
+        raise DataError("A table was given. Give its columns as a pair: (table['text'], table['label']).")
     pair = isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
     texts, labels = (list(data[0]), list(data[1])) if pair else (list(data), None)
     if labels is not None and len(labels) != len(texts):

@@ -150,7 +150,9 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
     """
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise DataError(f"Text number {number} is {text!r}, of type {type(text).__name__}. Give strings.")
+            raise DataError(
+                f"Text number {number} (counted from 0) is {text!r}, of type {type(text).__name__}. Give strings."
+            )
         yield text
 
 

@@ -76,6 +76,8 @@ _UNKNOWN: dict[str, dict[str, Any]] = {
 }
 """Stands for what a folder does not say of its data: older ones say less."""
 _NOT_SIGNED = ("digest", "report")
+LOAD_ATTEMPTS = 20
+"""Times that a folder is read which is saved over meanwhile."""
 
 
 def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> None:
@@ -229,9 +231,25 @@ def _signed(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, "digest": digest_of(config)}
 
 
-def note_report(path: Path) -> None:
-    """Put the digest of a model's report into its manifest: the report is complete."""
+def folder_digest(config: dict[str, Any]) -> str:
+    """The sha256 of a model folder: of the model and of its report."""
+    whole = [digest_of(config), config.get("report")]
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def note_report(path: Path, digest: str | None = None) -> None:
+    """Put the digest of a model's report into its manifest: the report is complete.
+
+    Args:
+        path: the model folder.
+        digest: of the model that the report is about.
+
+    Raises:
+        ModelFolderError: where the folder holds another model by now.
+    """
     config = read_config(path)
+    if digest is not None and digest != config.get("digest"):
+        raise ModelFolderError(f"Another model was saved to {path} while its report was made. Run vmask show {path}.")
     if config["format"] != UNSIGNED and (path / REPORT).is_file():
         write_text(path / CONFIG, to_json({**config, "report": {"sha256": sha256(path / REPORT)}}))
 
@@ -362,7 +380,17 @@ def load_model(path: Path, device: str = "auto") -> TrainedModel:
     Raises:
         ModelFolderError: where a file is missing, truncated, changed, or of another format.
     """
-    config = read_config(path)
+    for _ in range(LOAD_ATTEMPTS):
+        config = read_config(path)
+        try:
+            return _load(path, config, device)
+        except ModelFolderError:
+            if read_config(path) == config:  # else another model was saved there meanwhile
+                raise
+    raise ModelFolderError(f"{path} is saved over again and again. Wait until that is done.")
+
+
+def _load(path: Path, config: dict[str, Any], device: str) -> TrainedModel:
     files = check_files(path, config)
     try:
         _check_labels(config["labels"])

@@ -6,6 +6,8 @@ No generator state is saved: random streams derive from (seed, epoch), see `seed
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,13 @@ from torch import Tensor, nn
 
 from vmask._core.files import replacing, to_json, write_text
 from vmask._core.parsing import read_json
-from vmask.errors import ModelFolderError
+from vmask.errors import ModelFolderError, short
 
 STATE = "state.json"
 _ROW = {"loss", "dev_accuracy", "dev_macro_f1", "mask_mean", "mask_std"}
 """What a row of the history has."""
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+"""What Adam keeps of a parameter."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +100,15 @@ class Checkpoints:
         """
         try:
             state = read_json(self.folder / STATE)
-            if different := sorted(k for k in {*state["run"], *self.run} if state["run"].get(k) != self.run.get(k)):
+            if different := list(_differences(state["run"], self.run)):
                 raise ModelFolderError(
-                    f"The checkpoint in {self.folder} is of another run: {', '.join(different)} differ. "
+                    f"The checkpoint in {self.folder} is of another run: {'; '.join(different)}. "
                     "Resume with the options it was started with, or choose another --out."
                 )
             tensors, best = (self._read(state["files"][name]) for name in ("last", "best"))
             if type(state["epoch"]) is not int or len(state["history"]) != state["epoch"] or not state["epoch"]:
                 raise ValueError("its history is not one of its epochs")
-            if not all(isinstance(row, dict) and row.keys() >= _ROW for row in state["history"]):
+            if not all(map(_is_row, state["history"])):
                 raise ValueError("its history is none")
             _check_like(learnt_state(module), best)
             learnt = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
@@ -125,6 +129,24 @@ class Checkpoints:
         if path.parent != self.folder or not path.is_file():
             raise ValueError(f"it has no file '{name!s:.60}'")
         return load_file(path)
+
+
+def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """The options in which two runs differ, such as `epochs was 300, is 200`."""
+    for key in sorted({*before, *now}):
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from _differences(old, new)
+        elif old != new:
+            yield "the training texts differ" if key == "training_data" else f"{key} was {short(old)}, is {short(new)}"
+
+
+def _is_row(row: Any) -> bool:
+    """Whether this is a row of a history: numbers, and None where a mask has none."""
+    if not isinstance(row, dict) or not row.keys() >= {*_ROW, "epoch"} or type(row["epoch"]) is not int:
+        return False
+    numbers = [row[name] for name in _ROW if row[name] is not None or not name.startswith("mask_")]
+    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in numbers)
 
 
 def _check_like(state: dict[str, Tensor], found: dict[str, Tensor]) -> None:
@@ -160,7 +182,17 @@ def _restore_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor
             _, number, field = name.split(".")
             state.setdefault(int(number), {})[field] = tensor
     learnt = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    if not state:
+        raise ValueError("it has no moments of the optimizer")
     for place, fields in state.items():
-        if any(value.ndim and value.shape != learnt[place].shape for value in fields.values()):
-            raise ValueError(f"the moments of parameter {place} are of another shape")
+        if not 0 <= place < len(learnt) or fields.keys() != _MOMENTS:
+            raise ValueError(f"the moments of parameter {place} are not complete")
+        for field, value in fields.items():
+            like = value.ndim == 0 if field == "step" else value.shape == learnt[place].shape
+            if (
+                not like
+                or value.dtype != (torch.float32 if field == "step" else learnt[place].dtype)
+                or not value.isfinite().all()
+            ):
+                raise ValueError(f"the moments of parameter {place} are of another shape or kind")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

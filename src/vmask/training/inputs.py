@@ -13,7 +13,10 @@ import numpy as np
 
 from vmask._core.random_streams import derive
 from vmask.data.splits import hold_out
-from vmask.errors import DataError, VmaskWarning
+from vmask.errors import DataError, VmaskWarning, short
+
+LARGEST_LABEL = 2**63
+"""Labels that are numbers lie below it, so that arrays and model folders keep them exactly."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     for number, text in enumerate(listed):
         if not isinstance(text, str):
             raise DataError(
-                f"Text number {number} is {text!r}, of type {type(text).__name__}. Give strings, e.g. with str(text)."
+                f"Text number {number} (counted from 0) is {text!r}, of type {type(text).__name__}. Give strings, e.g. "
+                "with str(text)."
             )
     return listed
 
@@ -110,6 +114,11 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
     for number, label in enumerate(listed):
         if label is None or (isinstance(label, float) and math.isnan(label)):
             raise DataError(f"Label number {number} is missing ({label}). Drop the rows without a label.")
+        if not isinstance(label, str) and isinstance(label, (int, float)) and not abs(label) < LARGEST_LABEL:
+            raise DataError(
+                f"Label number {number} is {short(label)}; a number must lie between -2**63 and 2**63. Write such "
+                "labels as strings."
+            )
         if isinstance(label, str) and any("\ud800" <= char <= "\udfff" for char in label):
             raise DataError(f"Label number {number} is {label!r}, with half a character in it. Write it in full.")
         if not isinstance(label, (str, int, float)):

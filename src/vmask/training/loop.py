@@ -306,7 +306,7 @@ def _warn_of_collapse(mask: WordMask, row: dict[str, Any]) -> None:
     mean, std = row["mask_mean"], row["mask_std"]
     if not mask.ranks or std > 0.02:
         return
-    fixes = {0.0: "Raise --mask.pi or lower --beta", 1.0: "Raise --beta", 0.5: "Lower --beta"}
+    fixes = {0.0: "Raise the mask's pi or lower beta", 1.0: "Raise beta", 0.5: "Lower beta"}
     for value, fix in fixes.items():
         if abs(mean - value) < 0.05:
             warnings.warn(

@@ -23,15 +23,21 @@ def check_replaceable(path: Path) -> None:
         raise OutputExists(f"{path} exists and is no report of a model. Choose another file, or move it away.")
 
 
-def write_report(content: Content, path: Path) -> Path:
+def write_report(content: Content, path: Path, digest: str | None = None) -> Path:
     """Write the page.
+
+    Args:
+        content: what stands on it.
+        path: the file.
+        digest: of the model that it is about, where the page lies in its folder.
 
     Raises:
         OutputExists: where something else stands there.
+        ModelFolderError: where the folder holds another model by now.
     """
     check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, render(content))
     if path.name == REPORT and (path.parent / CONFIG).is_file():
-        note_report(path.parent)
+        note_report(path.parent, digest)
     return path
