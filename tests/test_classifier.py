@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import io
 import pickle
+import pydoc
 
 import joblib
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from toy import BAD, GOOD, toy_texts
 from vmask import TextClassifier
-from vmask.config import DataConfig, TrainConfig
+from vmask.config import DataConfig, EstimatorConfig, TrainConfig
 from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskWarning
 from vmask.text.words import LONGEST_TEXT
 
@@ -49,8 +50,14 @@ def test_the_constructor_has_every_option_and_the_known_others():
         for p in inspect.signature(TextClassifier.__init__).parameters.values()
         if p.kind is not p.VAR_KEYWORD and p.name != "self"
     ]
-    options = [f.name for cls in (DataConfig, TrainConfig) for f in dataclasses.fields(cls)]
-    assert named == ["model", "mask", "preset", *options, "dev_fraction", "device", "verbose"]
+    options = [f.name for cls in (DataConfig, TrainConfig, EstimatorConfig) for f in dataclasses.fields(cls)]
+    assert named == ["model", "mask", *options] == list(TextClassifier().get_params())
+    assert inspect.signature(TextClassifier).parameters["epochs"].annotation == "int | None"
+    assert "epochs" in pydoc.render_doc(TextClassifier)
+
+
+def test_the_repr_shows_what_was_given():
+    assert repr(TextClassifier(epochs=3, mask__pi=0.3)) == "TextClassifier(epochs=3, mask__pi=0.3)"
 
 
 def test_every_argument_is_documented():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
+from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
 from vmask.errors import ConfigError, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
@@ -32,48 +35,13 @@ NESTED = ("mask__", "model__")
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A text classifier that shows which words it uses.
 
-    Every argument is kept as it is given and checked in `fit`. None means the default of the method, see
-    `vmask.config.DataConfig` and `TrainConfig` for what each option does. Options of the mask and the model are nested:
-    `mask__pi=0.3`, `model__filters=200`.
+    Every argument is kept as it is given and checked in `fit`. None means the default of the method. Options of the
+    mask and the model are nested: `mask__pi=0.3`, `model__filters=200`.
 
     Args:
         model: `cnn` or `lstm`, see `vmask ls models`; or an encoder: a folder, a hub name, or `minilm`.
         mask: the training method, see `vmask ls masks`.
-        preset: `paper_code` sets what the paper's released code does, quirks included.
-        embeddings: word vectors.
-        train_embeddings: tune the word vectors too.
-        vocabulary: which words are known.
-        vector_words: at most this many words that only the vectors know.
-        min_count: drop words seen fewer times in training.
-        max_words: cut texts after this many words.
-        cleaning: how texts become words.
-        epochs: passes over the training set, at most.
-        batch_size: texts in a step.
-        stages: 2 trains without a mask first, then on with it; the default of encoders.
-        init_from: model folder to start from instead of the first of two stages.
-        learning_rate: step size of Adam.
-        mask_learning_rate: step size for the mask's own network.
-        learning_rate_schedule: whether the step size falls.
-        warmup: share of the training in which the step size rises.
-        optimizer: `adam` or `adamw`.
-        weight_decay: L2 penalty.
-        accumulate: compute every step's batch in this many parts.
-        precision: mixed precision.
-        clip: largest norm of the gradient.
-        clip_scope: what is clipped.
-        beta: weight of the mask penalty at the start.
-        beta_end: weight of the mask penalty at the end.
-        beta_schedule: how beta moves.
-        beta_cycles: number of cycles of the cyclic schedule.
-        patience: stop after this many epochs without a better dev score.
-        select: dev score that picks the best epoch.
-        class_weight: `balanced` weighs rare classes up.
-        pad_to_max: pad every text to the full length.
-        seed: seed of everything random.
-        dev_fraction: share of the texts held out to pick the best epoch, where `fit` is given no dev set.
-        device: `auto`, `cpu`, `cuda` or `mps`.
-        verbose: show a progress bar.
-        **options: nested options of the mask and the model.
+        **options: see `vmask.config`; OPTIONS
 
     Attributes:
         classes_: the labels, as they were given.
@@ -89,57 +57,20 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['good', 'bad']
     """
 
-    def __init__(
-        self,
-        model: str = "cnn",
-        mask: str = "vmask",
-        *,
-        preset: Literal["paper_code"] | None = None,
-        embeddings: str | None = None,
-        train_embeddings: bool | None = None,
-        vocabulary: Literal["vectors", "train", "paper"] | None = None,
-        vector_words: int | None = None,
-        min_count: int | None = None,
-        max_words: int | None = None,
-        cleaning: Literal["paper", "gentle"] | None = None,
-        epochs: int | None = None,
-        batch_size: int | None = None,
-        stages: int | None = None,
-        init_from: str | None = None,
-        learning_rate: float | None = None,
-        mask_learning_rate: float | None = None,
-        learning_rate_schedule: Literal["constant", "linear"] | None = None,
-        warmup: float | None = None,
-        optimizer: Literal["adam", "adamw"] | None = None,
-        weight_decay: float | None = None,
-        accumulate: int | None = None,
-        precision: Literal["auto", "no", "bf16", "fp16"] | None = None,
-        clip: float | None = None,
-        clip_scope: Literal["all", "head"] | None = None,
-        beta: float | None = None,
-        beta_end: float | None = None,
-        beta_schedule: Literal["linear", "constant", "cyclic", "steps"] | None = None,
-        beta_cycles: int | None = None,
-        patience: int | None = None,
-        select: Literal["accuracy", "macro_f1"] | None = None,
-        class_weight: Literal["balanced"] | None = None,
-        pad_to_max: bool | None = None,
-        seed: int | None = None,
-        dev_fraction: float = 0.1,
-        device: str = "auto",
-        verbose: bool = False,
-        **options: Any,
-    ) -> None:
+    dev_fraction: float
+    device: str
+    verbose: bool
+
+    def __init__(self, model: str = "cnn", mask: str = "vmask", **options: Any) -> None:
         for key in options:
-            if not key.startswith(NESTED):
+            if key not in _DEFAULTS and not key.startswith(NESTED):
                 raise TypeError(
                     f"TextClassifier has no argument {key!r}.{did_you_mean(key, self._get_param_names())} "
                     "Options of the mask and the model are written mask__… and model__…."
                 )
-        given = {**locals(), **options}
-        for name in (*self._get_param_names(), *options):
-            setattr(self, name, given[name])
-        self._nested = tuple(options)
+        for name, value in {**_DEFAULTS, **options, "model": model, "mask": mask}.items():
+            setattr(self, name, value)
+        self._nested = tuple(key for key in options if key.startswith(NESTED))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All arguments with their values, nested options included."""
@@ -340,9 +271,41 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
-        """Names of the explicit arguments, in the order of the signature."""
-        signature = inspect.signature(cls.__init__)
-        return [p.name for p in signature.parameters.values() if p.name != "self" and p.kind is not p.VAR_KEYWORD]
+        """Names of the arguments that are not nested, in the order of the signature."""
+        return list(_DEFAULTS)
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    """The arguments of `TextClassifier`: each option of the dataclasses, None for the default of the method."""
+    for name, default in (("model", "cnn"), ("mask", "vmask")):
+        yield inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation="str")
+    for config in (DataConfig, TrainConfig, EstimatorConfig):
+        for field in dataclasses.fields(config):
+            own = config is EstimatorConfig
+            yield inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=field.default if own else None,
+                annotation=field.type if own or "None" in str(field.type) else f"{field.type} | None",
+            )
+
+
+def _describe() -> str:
+    """The options as the docstring lists them, with their defaults."""
+    fields = (field for config in (DataConfig, TrainConfig, EstimatorConfig) for field in dataclasses.fields(config))
+    indent = " " * 8
+    lines = (textwrap.fill(f"{field.name}: {help_of(field)}.", 112, subsequent_indent="    ") for field in fields)
+    return textwrap.indent("\n".join(lines), indent).lstrip()
+
+
+_DEFAULTS = {parameter.name: parameter.default for parameter in _parameters()}
+"""Arguments of `TextClassifier` that are not nested, with their defaults."""
+_SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_NESTED = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")
+TextClassifier.__init__.__signature__ = inspect.Signature([_SELF, *_parameters(), _NESTED])  # type: ignore[attr-defined]
+TextClassifier.__doc__ = (TextClassifier.__doc__ or "").replace(
+    "**options: see `vmask.config`; OPTIONS", f"{_describe()}\n        **options: of the mask and the model."
+)
 
 
 def _start_from(plan: Plan, data: Prepared) -> Encoder | None:

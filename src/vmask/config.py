@@ -115,6 +115,18 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class EstimatorConfig:
+    """What a `TextClassifier` takes besides the options of data, training, mask and model."""
+
+    preset: Literal["paper_code"] | None = option(
+        None, "`paper_code` sets what the paper's released code does, quirks included"
+    )
+    dev_fraction: float = option(0.1, "share of the texts held out to pick the best epoch, where there is no dev set")
+    device: str = option("auto", "`auto`, `cpu`, `cuda` or `mps`")
+    verbose: bool = option(False, "show a progress bar")
+
+
+@dataclass(frozen=True)
 class NoOptions:
     """A method without options of its own."""
 
