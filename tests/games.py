@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from vmask.inference.contract import Doc
+from vmask.inference.contract import BasePredictor, Doc
 
 
-class Game:
+class Game(BasePredictor):
     """A model with two classes; the second has what `worth` says of each row of words kept.
 
     Args:

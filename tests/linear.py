@@ -7,11 +7,11 @@ import re
 import numpy as np
 
 from vmask.explain.contract import Explanation
-from vmask.inference.contract import Doc
+from vmask.inference.contract import BasePredictor, Doc
 from vmask.metrics._case import Case, Questions
 
 
-class LinearWords:
+class LinearWords(BasePredictor):
     """A model with two classes; the second has the bias and the weights of all words that are kept.
 
     Args:
@@ -24,6 +24,7 @@ class LinearWords:
     """
 
     labels = ("no", "yes")
+    hides = ("remove", "zero", "unk", "mask")
 
     def __init__(self, weights, bias=0.5, squash=False):
         self.weights = dict(weights)

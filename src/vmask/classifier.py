@@ -314,20 +314,12 @@ def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
     Raises:
         ConfigError: where that is a model of another kind, tokenizer or set of labels.
     """
-    if plan.train.init_from is None:
+    folder = plan.train.init_from
+    if folder is None:
         return None
-    from vmask.inference.piece_predictor import PiecePredictor
-    from vmask.models.transformer import Transformer
     from vmask.persistence.model_folder import load_model
-    from vmask.training.prepare_pieces import PreparedPieces, fitted_out
 
-    predictor = load_model(Path(plan.train.init_from), "cpu").predictor
-    where = f"init_from is {plan.train.init_from}"
-    if not isinstance(data, PreparedPieces) or not isinstance(predictor, PiecePredictor):
-        raise ConfigError(f"{where}. Only an encoder can start from another model; train CNN and LSTM anew.")
-    if predictor.tokenizer.to_json() != data.tokenizer.to_json():
-        raise ConfigError(f"{where}, an encoder with another tokenizer than {data.name}. Give its encoder to --model.")
-    if list(predictor.labels) != data.labels:
-        raise ConfigError(f"{where}, whose labels are others than those of the data. Leave init_from out.")
-    assert isinstance(predictor.model.encoder, Transformer)
-    return fitted_out(predictor.model.encoder.network, data.tokenizer, plan)
+    try:
+        return data.start_from(load_model(Path(folder), "cpu").predictor, plan)
+    except ConfigError as error:
+        raise ConfigError(f"init_from is {folder}. {error}") from None

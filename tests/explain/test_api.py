@@ -138,7 +138,7 @@ def test_a_method_of_ones_own_goes_by_the_name_it_is_registered_under(fitted):
 
         hides, signed = False, False
 
-        def explain_some(self, predictor, docs, targets, seed, hide):
+        def explain_batch(self, predictor, docs, targets, seed, hide):
             answers = predictor.predict_docs(docs)
             for doc, row, target in zip(docs, answers, contract.classes_of(answers, targets), strict=True):
                 yield self.finished(predictor, doc, [len(word) for word in doc.words], target, row[target])

@@ -11,6 +11,7 @@ from scipy import stats
 from predictors import word_predictor
 from vmask.errors import ConfigError
 from vmask.inference.black_box import BlackBox
+from vmask.inference.contract import BasePredictor
 from vmask.inference.predictor import WordImportance
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Facts, Subject
@@ -26,10 +27,10 @@ def words(*pairs):
     return [WordImportance(f"w{i}", score, count, True) for i, (score, count) in enumerate(pairs)]
 
 
-class Ranked:
+class Ranked(BasePredictor):
     """A model of which only the words are known."""
 
-    mask_scores = None
+    ranks_words = True
 
     def __init__(self, ranked):
         self.ranked = ranked

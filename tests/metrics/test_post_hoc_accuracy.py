@@ -15,13 +15,13 @@ from toy import BAD, GOOD, toy_texts
 from vmask import TextClassifier
 from vmask.errors import ConfigError
 from vmask.inference.black_box import BlackBox
-from vmask.inference.contract import Doc
+from vmask.inference.contract import BasePredictor, Doc
 from vmask.metrics import METRICS, post_hoc_accuracy
 from vmask.metrics.contract import Facts, Subject
 from vmask.metrics.post_hoc_accuracy import PostHocAccuracy, PostHocOptions, _kept, _tfidf
 
 
-class Adding:
+class Adding(BasePredictor):
     """Words between spaces, each with a weight: the sum above 0 is class 1, else class 0.
 
     A hidden word adds nothing, but for `unk`, where it adds `unknown`.
@@ -33,6 +33,7 @@ class Adding:
         self.weights = weights
         self.unknown = unknown
         self.asked = []
+        self.ranks_words = importance is not None
         if importance is not None:
             self.mask_scores = lambda docs: [
                 np.array([importance.get(word.lower(), 0.0) for word in doc.words], np.float32) for doc in docs

@@ -99,7 +99,7 @@ def length_explainer():
         hides = False
         signed = False
 
-        def explain_some(self, predictor, docs, targets, seed, hide):
+        def explain_batch(self, predictor, docs, targets, seed, hide):
             rows = predictor.predict_docs(docs)
             for doc, row, target in zip(docs, rows, classes_of(rows, targets), strict=True):
                 scores = np.array([len(word) ** self.options.power for word in doc.words])

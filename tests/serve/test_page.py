@@ -56,7 +56,7 @@ class Loud(Explainer):
 
     Options = LoudOptions
 
-    def explain_some(self, predictor, docs, targets, seed, hide):
+    def explain_batch(self, predictor, docs, targets, seed, hide):
         end = time.monotonic() + self.options.seconds
         while time.monotonic() < end:
             predictor.predict_kept(

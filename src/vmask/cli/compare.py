@@ -154,7 +154,7 @@ def _write_page(
     labels = None if args.unlabelled else texts.labels
     pairs = pairs_of(firsts[0], firsts[1], texts.texts, labels, explainers, hide=hide, seed=seed)
     names = [", ".join(folder.name for folder in model_folders(named)) for named in (args.a, args.b)]
-    words = [one.word_importance(TOP_WORDS, MIN_COUNT) if one.predictor_.model.mask.ranks else None for one in firsts]
+    words = [one.word_importance(TOP_WORDS, MIN_COUNT) if one.predictor_.ranks_words else None for one in firsts]
     several = len(classifiers["a"]) > 1 or len(classifiers["b"]) > 1
     how = {
         "Texts": f"{data.name}, {len(texts.texts):,}; of these {len(compared.a.sample):,} explained for the numbers",

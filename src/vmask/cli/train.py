@@ -227,7 +227,7 @@ def _summarise(
     if "test_accuracy" in result:
         line += f", test accuracy {result['test_accuracy']:.4f} (n {result['test_n']:,})"
     say_result(line)
-    if classifier.predictor_.model.mask.ranks:
+    if classifier.predictor_.ranks_words:
         words = classifier.word_importance(12, min_count=3)
         say_result("words it uses most: " + ", ".join(word.word for word in words))
     say_result(f"saved to {out}")
@@ -235,7 +235,7 @@ def _summarise(
         say_result(f"report: {report}")
     if args.quiet:
         return
-    ranks = classifier.predictor_.model.mask.ranks
+    ranks = classifier.predictor_.ranks_words
     then = [f'vmask explain {out} "some text"', f"vmask words {out}"] if ranks else [f"vmask predict {out} FILE"]
     say_result(
         "next: " + "   or   ".join([*([f"vmask show {out}"] if report is None else []), *then, f"vmask serve {out}"])

@@ -63,7 +63,7 @@ def ways_of_hiding(predictor: Any, hide: str | Sequence[str] | None) -> tuple[st
     asked = (
         names(hide)
         if hide is not None
-        else ["remove", next(w for w in ("mask", "zero", "unk") if _hides(predictor, w))]
+        else ["remove", next(way for way in ("mask", "zero", "unk") if way in predictor.hides)]
     )
     if not asked:
         raise ConfigError("There is no way of hiding words to measure by. Name some, or leave hide out.")
@@ -72,14 +72,6 @@ def ways_of_hiding(predictor: Any, hide: str | Sequence[str] | None) -> tuple[st
             raise UnknownName("way of hiding", way, HIDES)
         predictor.predict_kept([], [], way)  # says so where it cannot
     return tuple(dict.fromkeys(asked))
-
-
-def _hides(predictor: Any, way: str) -> bool:
-    try:
-        predictor.predict_kept([], [], way)
-    except ConfigError:
-        return False
-    return True
 
 
 def fitting(

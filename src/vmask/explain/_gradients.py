@@ -52,7 +52,7 @@ class GradientExplainer(Explainer):
         """(B, T) scores of positions for the classes (B,), and details: a value a text (B,) each."""
         raise NotImplementedError
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts, in batches of like length."""

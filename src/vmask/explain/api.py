@@ -117,7 +117,15 @@ def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
     if hasattr(model, "predict_kept") or hasattr(model, "predictor_"):
         if labels is not None:
             raise ConfigError("labels is for plain functions; this model knows its own. Leave labels out.")
-        return getattr(model, "predictor_", model)
+        predictor = getattr(model, "predictor_", model)
+        if lacking := [
+            name for name in ("task", "hides", "ranks_words", "has_gradients") if not hasattr(predictor, name)
+        ]:
+            raise ConfigError(
+                f"{type(predictor).__name__} has no `{lacking[0]}`, which a predictor has. Derive it from "
+                "vmask.inference.contract.BasePredictor."
+            )
+        return predictor
     if hasattr(model, "predict_proba"):
         return BlackBox(model.predict_proba, getattr(model, "classes_", None) if labels is None else labels)
     if callable(model):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MAX_CELLS = 4_000_000
 """Words times perturbations that are held at a time."""
+_CAPABILITIES = {"mask_scores": "ranks_words", "at_seam": "has_gradients"}
+"""What a method may need, and what a predictor says of it."""
 
 
 class Explainer:
@@ -51,6 +54,20 @@ class Explainer:
     of_pieces: ClassVar[str] = "of all its pieces together"
     version: ClassVar[int] = 1
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "explain_some" in cls.__dict__ and "explain_batch" not in cls.__dict__:
+            message = f"{cls.__qualname__}.explain_some is now called explain_batch; the old name will go."
+            warnings.warn(message, DeprecationWarning, stacklevel=2)
+            cls.explain_batch = cls.__dict__["explain_some"]  # type: ignore[method-assign]
+
+    @classmethod
+    def applies_to(cls, predictor: Any) -> bool:
+        """Whether a model has what the method needs."""
+        if cls.needs in _CAPABILITIES:
+            return bool(getattr(predictor, _CAPABILITIES[cls.needs]))
+        return not cls.needs or hasattr(predictor, cls.needs)
+
     def __init__(self, options: Any = None) -> None:
         self.options = self.Options() if options is None else options
         self.name = type(self).__module__.rpartition(".")[2]
@@ -77,18 +94,18 @@ class Explainer:
             size = self.rows(len(doc.spans)) * max(len(doc.spans), 1)
             if at > start and cells + size > MAX_CELLS:
                 asked = None if targets is None else targets[start:at]
-                yield from self.explain_some(predictor, docs[start:at], asked, seed, hide)
+                yield from self.explain_batch(predictor, docs[start:at], asked, seed, hide)
                 start, cells = at, 0
             cells += size
         if start < len(docs):
             asked = None if targets is None else targets[start:]
-            yield from self.explain_some(predictor, docs[start:], asked, seed, hide)
+            yield from self.explain_batch(predictor, docs[start:], asked, seed, hide)
 
     def rows(self, words: int) -> int:
         """How many perturbations of a text of so many words are held at a time."""
         return 1
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts, all at once."""

@@ -57,7 +57,7 @@ class Lime(Explainer):
         """A block of the perturbations, and the sums, which have a row a word."""
         return min(BLOCK, int(self.options.samples)) + words
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts; `details` has the weighted R² of the fit (`fit`), its intercept and its answer."""

@@ -18,7 +18,7 @@ class MaskExplainer(Explainer):
     needs = "mask_scores"
     of_pieces = "mean over its pieces"
 
-    def explain_some(
+    def explain_batch(
         self, predictor: MaskScores, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts by the mask that the model learnt.

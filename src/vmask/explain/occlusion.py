@@ -22,7 +22,7 @@ class Occlusion(Explainer):
         """The text without each of some of its words."""
         return min(words, BLOCK) + 1
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts, all at once."""

@@ -18,7 +18,7 @@ class Random(Explainer):
     draws = True
     signed = False
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts, all at once."""

@@ -62,7 +62,7 @@ class SampleShapley(Explainer):
         """A block of the orders, or all sets of words."""
         return 2**words if words <= self.options.enumerate_up_to else self._orders_at_once(words) * (words + 1)
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts; `details` has the standard error of every word and the number of orders.

@@ -27,6 +27,7 @@ from vmask.export.hf import (
     unfoldable,
 )
 from vmask.export.onnx import MODEL, check_installed, export_module, onnx_session
+from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.transformer import Transformer
@@ -58,7 +59,7 @@ class PieceGraph(nn.Module):
         """(B, C) probabilities."""
         attend = attention_mask > 0
         logits = self.encoder.run(input_ids, attend, None if self.mask is None else self._masked(input_ids))
-        return torch.softmax(logits, 1)
+        return to_probabilities(logits)
 
     def _masked(self, ids: Tensor) -> Callable[[Tensor], Tensor]:
         mask = self.mask

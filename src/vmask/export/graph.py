@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from vmask.errors import ConfigError
 from vmask.inference.folding import fold
+from vmask.inference.output import to_probabilities
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
 from vmask.models.contract import MaskedClassifier, WordEncoder
@@ -47,7 +48,7 @@ class WordGraph(nn.Module):
             logits = convolve(self.encoder, x.dense() if masked is None else masked.apply(x.dense()), lengths)
         else:
             logits = self.encoder.encode(x, lengths, masked)
-        return torch.softmax(logits, 1)
+        return to_probabilities(logits)
 
 
 def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:

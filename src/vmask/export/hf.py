@@ -19,6 +19,7 @@ from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.inference.folding import fold
+from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
@@ -174,6 +175,6 @@ def run_hf(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     rows = []
     for text in texts:
         logits = network(**tokenizer(text, truncation=True, return_tensors="pt")).logits
-        rows.append(torch.softmax(logits, 1).numpy())
+        rows.append(to_probabilities(logits).numpy())
     probabilities: NDArray[np.float32] = np.concatenate(rows)
     return probabilities

@@ -65,7 +65,7 @@ def kept_values(found: Evaluation) -> list[dict[str, Any]]:
 
 def importance(classifier: TextClassifier) -> dict[str, Any] | None:
     """The words of a model that ranks them: at the top, most frequent, and a draw of all for the scatter plot."""
-    if not classifier.predictor_.model.mask.ranks:
+    if not classifier.predictor_.ranks_words:
         return None
     words = classifier.word_importance()
     frequent = sorted(words, key=lambda word: (-word.count, word.word))

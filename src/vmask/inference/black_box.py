@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from vmask.config import HIDES
 from vmask.errors import ConfigError, DataError, UnknownName
-from vmask.inference.contract import Doc
+from vmask.inference.contract import BasePredictor, Doc
 from vmask.text.words import readable, whole_words
 
 
-class BlackBox:
+class BlackBox(BasePredictor):
     """A model of which nothing is known but its answers. Words are hidden by rebuilding the text.
 
     Args:
@@ -41,6 +41,7 @@ class BlackBox:
             labels = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
         self._labels = labels
         self._stand_in = {"remove": "", "unk": unk_token, "mask": mask_token}
+        self.hides = tuple(hide for hide in HIDES if self._stand_in.get(hide) is not None)
 
     @property
     def labels(self) -> Sequence[Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vmask.inference.contract import Doc
+from vmask.inference.output import to_probabilities
 from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch
@@ -71,7 +72,7 @@ def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: S
         return masked  # type: ignore[no-any-return]
 
     with torch.no_grad():
-        probabilities = torch.softmax(model.encoder(batch, edit).float(), 1)
+        probabilities = to_probabilities(model.encoder(batch, edit).float())
     words = torch.from_numpy(word_positions(docs, batch.ids.shape[1])).to(batch.ids.device)
     answer = answering(model, batch.distinct)
     return AtSeam(rows, seen[0].detach(), words, batch.index, batch.lengths, probabilities, answer, most)
@@ -93,7 +94,7 @@ def answering(model: MaskedClassifier, distinct: Tensor) -> Answer:
 
         with _no_cudnn() if has_rnn and z.is_cuda else nullcontext():
             logits = model.encoder(Batch(distinct[index], lengths, distinct, index), edit)
-        return torch.softmax(logits.float(), 1)
+        return to_probabilities(logits.float())
 
     return answer
 

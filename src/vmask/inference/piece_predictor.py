@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from vmask.errors import ModelFolderError, NoWordScores
 from vmask.inference.contract import Doc
 from vmask.inference.predictor import TextPredictor, WordImportance, ranked
 from vmask.models.contract import MaskedClassifier
+from vmask.pretrained.encoders import plain_config
 from vmask.text.pieces import JOINING, PieceTokenizer
 from vmask.text.words import chunks
 
@@ -70,11 +73,38 @@ class PiecePredictor(TextPredictor):
             for text, one in zip(texts, found, strict=True)
         ]
 
+    @property
+    def network(self) -> Any:
+        """The model of `transformers`."""
+        return self.model.encoder.network
+
+    def stored_config(self) -> dict[str, Any]:
+        """Rules of the tokenizer, and the configuration of the encoder as plain data."""
+        return {"tokenizer": self.tokenizer.facts(), "encoder": plain_config(self.network.config.to_dict())}
+
+    def stored_tensors(self) -> dict[str, Tensor]:
+        """Weights, and the words of the training texts."""
+        text = "\n".join(self.table.words).encode("utf-8", "surrogatepass")  # no word has a line break in it
+        return {
+            **super().stored_tensors(),
+            "words.text": torch.from_numpy(np.frombuffer(text, np.uint8).copy()),
+            "words.count": torch.from_numpy(self.table.counts),
+            "words.score": torch.from_numpy(self.table.scores),
+        }
+
+    def save_tokenizer(self, path: Path) -> None:
+        """Write `tokenizer.json`."""
+        self.tokenizer.save(path)
+
     def stand_ins(self) -> Mapping[str, int]:
         """Ids of the tokens that can take the place of a piece, by way of hiding."""
         named = {hide: self.tokenizer.settings.get(f"{hide}_token") for hide in ("unk", "mask")}
         ids = {hide: self.tokenizer.backend.token_to_id(token) for hide, token in named.items() if token}
         return {hide: id for hide, id in ids.items() if id is not None}
+
+    def ranked_words(self, doc: Doc) -> Sequence[str]:
+        """The words of a text, in lower case where the encoder does not know upper case."""
+        return [word.lower() for word in doc.words] if self.tokenizer.uncased else doc.words
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.
@@ -85,7 +115,7 @@ class PiecePredictor(TextPredictor):
         Raises:
             NoWordScores: where the method learns no ranking.
         """
-        if not self.model.mask.ranks:
+        if not self.ranks_words:
             raise NoWordScores
         rows = zip(self.table.words, self.table.scores.tolist(), self.table.counts.tolist(), strict=True)
         return ranked(WordImportance(word, score, count, True) for word, score, count in rows if count >= min_count)
@@ -94,15 +124,14 @@ class PiecePredictor(TextPredictor):
         """Count the words of texts and average their importance, in memory bounded by the number of distinct words."""
         counts: dict[str, int] = {}
         totals: dict[str, float] = {}
-        uncased, ranks = self.tokenizer.uncased, self.model.mask.ranks
+        ranks = self.ranks_words
         for chunk in chunks(texts, 2_000):
             docs = self.prepare(chunk)
             scores = self.mask_scores(docs) if ranks else [np.zeros(len(doc.spans), np.float32) for doc in docs]
             for doc, values in zip(docs, scores, strict=True):
-                for word, value in zip(doc.words, values.tolist(), strict=True):
-                    key = word.lower() if uncased else word
-                    counts[key] = counts.get(key, 0) + 1
-                    totals[key] = totals.get(key, 0.0) + value
+                for word, value in zip(self.ranked_words(doc), values.tolist(), strict=True):
+                    counts[word] = counts.get(word, 0) + 1
+                    totals[word] = totals.get(word, 0.0) + value
         words = sorted(counts, key=lambda word: (-counts[word], word))
         return WordTable(
             words,

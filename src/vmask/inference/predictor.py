@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,12 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask.config import HIDES
-from vmask.errors import ConfigError, ModelFolderError, NoWordScores, UnknownName
-from vmask.inference.contract import Doc
+from vmask.errors import ConfigError, NoWordScores, UnknownName
+from vmask.inference.cached_reader import CachedReader, checked_probabilities
+from vmask.inference.contract import BasePredictor, Doc
 from vmask.inference.folding import fold
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
-from vmask.models.contract import MaskedClassifier, Reader, WordEncoder, ZeroReader
+from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch, collate, distinct_of, sorted_buckets
 from vmask.text.pieces import merged
 from vmask.text.vocabulary import WordTokenizer
@@ -27,6 +29,8 @@ from vmask.text.words import PAD, UNK
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+VECTORS = "encoder.embedding.weight"
+"""Name of the word vectors among the weights of a model of words."""
 SPECIAL_WORDS = 2
 """Rows of the word table that are no words: padding and unknown."""
 
@@ -48,7 +52,7 @@ class WordImportance:
     known: bool
 
 
-class TextPredictor:
+class TextPredictor(BasePredictor):
     """A masked classifier. Answers depend on neither the order of texts nor their company.
 
     Args:
@@ -62,8 +66,7 @@ class TextPredictor:
     """Id of padding."""
     batch_rows: int = 512
     """Texts that are computed at a time, at most."""
-    quick: ClassVar[bool] = False
-    """Whether thousands of perturbations are a matter of a second."""
+    has_gradients = True
 
     def __init__(
         self, model: MaskedClassifier, labels: Sequence[Any], device: torch.device, pad_length: int = 0
@@ -73,6 +76,16 @@ class TextPredictor:
         self.device = device
         self.pad_length = pad_length
 
+    @property
+    def hides(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The ways of hiding words that it has."""
+        return tuple(hide for hide in HIDES if hide in ("remove", "zero") or hide in self.stand_ins())
+
+    @property
+    def ranks_words(self) -> bool:  # type: ignore[override]
+        """Whether its mask learns an importance of words."""
+        return self.model.mask.ranks
+
     def batched(self, rows: int) -> Self:
         """The same model, computing at most so many texts at a time."""
         other = copy.copy(self)
@@ -81,6 +94,22 @@ class TextPredictor:
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Cut texts into words, up to the length limit."""
+        raise NotImplementedError
+
+    def stored_config(self) -> dict[str, Any]:
+        """What it adds to the `config.json` of a model folder."""
+        raise NotImplementedError
+
+    def stored_tensors(self) -> dict[str, Tensor]:
+        """What a model folder keeps in `model.safetensors`: weights, and what is known of the words."""
+        return {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
+
+    def save_tokenizer(self, path: Path) -> None:
+        """Write `tokenizer.json`."""
+        raise NotImplementedError
+
+    def ranked_words(self, doc: Doc) -> Sequence[str]:
+        """The words of a text as `word_importance` spells them."""
         raise NotImplementedError
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
@@ -98,7 +127,7 @@ class TextPredictor:
         probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
         for rows, batch in self._batches(docs):
             with torch.no_grad():
-                probabilities[rows] = _softmax(self.model(batch).logits)
+                probabilities[rows] = checked_probabilities(self.model(batch).logits)
         return probabilities
 
     def predict_kept(
@@ -116,14 +145,14 @@ class TextPredictor:
         """
         stand_in = self._stand_in(hide)
         rows = [as_kept(one, scaled=hide == "zero") for one in keep]
-        words = self._few_words(docs, stand_in) if all(one.dtype == np.bool_ for one in rows) else None
-        if words is None:
+        reader = self._cached_reader(docs, stand_in) if all(one.dtype == np.bool_ for one in rows) else None
+        if reader is None:
             spelling = Spelling(self.pad, hide == "remove", stand_in)
             return answers(docs, rows, spelling, len(self.labels), self._answer)
         # A vector of zeros in the place of a word is what padding is.
         spelling = Spelling(self.pad, hide == "remove", self.pad if hide == "zero" else stand_in)
-        alone = words.answer_zeroed if hide == "zero" and words.zero_reader is not None else None
-        return answers(docs, rows, spelling, len(self.labels), words.answer, alone)
+        alone = reader.answer_zeroed if hide == "zero" and reader.zero_reader is not None else None
+        return answers(docs, rows, spelling, len(self.labels), reader.answer, alone)
 
     @torch.no_grad()
     def _answer(self, rows: Rows) -> NDArray[np.float32]:
@@ -139,21 +168,21 @@ class TextPredictor:
                 keep[:, :here] = rows.keep[chosen, :here]
             batch = distinct_of(ids, rows.lengths[chosen]).to(self.device)
             kept = None if keep is None else torch.from_numpy(keep).to(self.device)
-            probabilities[chosen] = _softmax(self.model(batch, kept).logits)
+            probabilities[chosen] = checked_probabilities(self.model(batch, kept).logits)
         return probabilities
 
     @torch.no_grad()
-    def _few_words(self, docs: Sequence[Doc], stand_in: int | None) -> FewWords | None:
+    def _cached_reader(self, docs: Sequence[Doc], stand_in: int | None) -> CachedReader | None:
         """The words of these texts, read once for all perturbations; None where the model has no such way."""
         encoder, mask = self.model.encoder, self.model.mask
-        if not isinstance(encoder, WordEncoder) or not mask.word_level() or self.pad_length:
+        if encoder.reads != "words" or not mask.word_level() or self.pad_length:
             return None
         others = np.array([self.pad] if stand_in is None else [self.pad, stand_in], np.int32)
         distinct = np.unique(np.concatenate([others, *(doc.ids for doc in docs)]))
         ids = torch.from_numpy(distinct).long().to(self.device)
         seen = fold(mask, encoder.vectors(ids), encoder.words(ids))
         reader = encoder.reader(seen)
-        return None if reader is None else FewWords(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
+        return None if reader is None else CachedReader(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
 
     def _stand_in(self, hide: str) -> int | None:
         """The id that takes the place of a hidden word."""
@@ -176,7 +205,7 @@ class TextPredictor:
         Raises:
             NoWordScores: where the method learns no ranking.
         """
-        if not self.model.mask.ranks:
+        if not self.ranks_words:
             raise NoWordScores
         scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
         for rows, batch in self._batches(docs):
@@ -205,42 +234,6 @@ class TextPredictor:
 def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
     """Most important first; ties go to the more frequent word, then by alphabet."""
     return sorted(words, key=lambda w: (-w.score, -w.count, w.word))
-
-
-class FewWords:
-    """Answers about texts that are made of a few words, of which the model has computed what it can already.
-
-    Args:
-        ids: (U,) ids of the words, ascending; the first is padding.
-        reader: reads texts.
-        zero_reader: reads a text with words zeroed.
-        batch_rows: texts that are computed at a time, at most.
-    """
-
-    def __init__(self, ids: NDArray[np.int32], reader: Reader, zero_reader: ZeroReader | None, batch_rows: int) -> None:
-        self.zero_reader = zero_reader
-        self._reader = reader
-        self._batch_rows = batch_rows
-        self._place = np.zeros(int(ids[-1]) + 1, np.int32)
-        self._place[ids] = np.arange(len(ids))
-
-    @torch.no_grad()
-    def answer(self, rows: Rows) -> NDArray[np.float32]:
-        """(R, C) probabilities."""
-        return _softmax(self._reader(self._place[rows.ids], rows.lengths, self._batch_rows))
-
-    @torch.no_grad()
-    def answer_zeroed(self, doc: Doc, keep: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """(R, C) probabilities of a text with the words where `keep` (R, W) is False zeroed."""
-        assert self.zero_reader is not None
-        return _softmax(self.zero_reader(self._place[doc.ids], keep, self._batch_rows))
-
-
-def _softmax(logits: Tensor) -> NDArray[np.float32]:
-    probabilities: NDArray[np.float32] = torch.softmax(logits.float(), 1).cpu().numpy()
-    if not np.isfinite(probabilities).all():
-        raise ModelFolderError("The model's answers are no numbers: its weights are too large. Train it again.")
-    return probabilities
 
 
 def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:
@@ -284,6 +277,30 @@ class WordPredictor(TextPredictor):
             Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
             for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
+
+    def stored_config(self) -> dict[str, Any]:
+        """Rules of the tokenizer."""
+        return {"max_words": self.tokenizer.max_words, "cleaning": self.tokenizer.cleaning}
+
+    def stored_tensors(self) -> dict[str, Tensor]:
+        """Weights, and how often each word was seen and whether the vectors know it."""
+        tensors = super().stored_tensors()
+        half = tensors[VECTORS].half()
+        if not self.model.get_parameter(VECTORS).requires_grad and torch.equal(half.float(), tensors[VECTORS]):
+            tensors[VECTORS] = (
+                half  # frozen vectors were rounded to float16, unless a first stage tuned them: half as big
+            )
+        tensors["words.count"] = torch.from_numpy(self.counts)
+        tensors["words.known"] = torch.from_numpy(self.known.astype(np.uint8))
+        return tensors
+
+    def save_tokenizer(self, path: Path) -> None:
+        """Write `tokenizer.json`."""
+        self.tokenizer.save(path)
+
+    def ranked_words(self, doc: Doc) -> Sequence[str]:
+        """The words of a text as the vocabulary has them; unknown ones are its stand-in."""
+        return [self.tokenizer.words[id] for id in doc.ids]
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.

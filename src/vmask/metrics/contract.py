@@ -191,11 +191,10 @@ class Subject:
         """How often words stand in the `counted` texts; counted when first asked for."""
         return Frequencies.of(self.predictor, self.counted or self.texts)
 
-    @cached_property
+    @property
     def ranks(self) -> bool:
         """Whether the model itself gives words an importance."""
-        model = getattr(self.predictor, "model", None)
-        return hasattr(self.predictor, "mask_scores") and (model is None or bool(model.mask.ranks))
+        return bool(self.predictor.ranks_words)
 
 
 class Metric:

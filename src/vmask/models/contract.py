@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -19,6 +19,16 @@ Edit: TypeAlias = Callable[[Embedded], Masked]
 """What may be done at the seam: look at the word vectors, answer with a scale and perhaps a shift for each position."""
 
 
+Reader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int64], int], Tensor]
+"""(R, C) logits of many texts that are made of a few words: (R, T) which word stands at every position, 0 behind the
+end; (R,) words of each text; how many texts to compute at a time, at most. Texts that begin alike stand together."""
+
+
+ZeroReader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.bool_], int], Tensor]
+"""(R, C) logits of one text, (T,) its words, with words zeroed: (R, T) which are kept; and how many rows to compute
+together, at most."""
+
+
 class Encoder(nn.Module):
     """From a batch of texts to logits, with a seam behind the word vectors.
 
@@ -29,9 +39,11 @@ class Encoder(nn.Module):
         paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
             `train`).
         version: of its numbers; raised when they change on purpose, so that older results can be told apart.
+        reads: what its texts are cut into: `words` of a vocabulary with vectors, or `pieces` of a tokenizer of its own.
     """
 
     Options: ClassVar[type[Any]]
+    reads: ClassVar[Literal["words", "pieces"]] = "words"
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     version: ClassVar[int] = 1
@@ -41,6 +53,11 @@ class Encoder(nn.Module):
     def recipe_for(cls, options: Any) -> Mapping[str, Any]:
         """Training defaults of the model with these options of its own; by default `recipe`."""
         return cls.recipe
+
+    @classmethod
+    def title_for(cls, name: str, options: Any) -> str:
+        """What people call the model of this name with these options; by default the name in capitals."""
+        return name.upper()
 
     def forward(self, batch: Batch, edit: Edit | None = None) -> Tensor:
         """(B, C) logits of the texts, with `edit` applied at the seam."""
@@ -62,20 +79,26 @@ class Encoder(nn.Module):
         """Train the vectors no further."""
         raise NotImplementedError
 
+    def reader(self, seen: Tensor) -> Reader | None:
+        """A faster way than `encode` to read many texts over few words; None where the model has none.
+
+        Args:
+            seen: (U, D) what is seen of each of the words behind the mask; the first is padding, all zeros.
+        """
+        return None
+
+    def zero_reader(self, seen: Tensor) -> ZeroReader | None:
+        """A faster way than `reader` to read one text with many patterns of zeroed words; None where there is none.
+
+        Args:
+            seen: as of `reader`.
+        """
+        return None
+
     @property
     def head(self) -> nn.Module:
         """The last layer."""
         raise NotImplementedError
-
-
-Reader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int64], int], Tensor]
-"""(R, C) logits of many texts that are made of a few words: (R, T) which word stands at every position, 0 behind the
-end; (R,) words of each text; how many texts to compute at a time, at most. Texts that begin alike stand together."""
-
-
-ZeroReader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.bool_], int], Tensor]
-"""(R, C) logits of one text, (T,) its words, with words zeroed: (R, T) which are kept; and how many rows to compute
-together, at most."""
 
 
 class WordEncoder(Encoder):
@@ -104,22 +127,6 @@ class WordEncoder(Encoder):
         """(U, D) rows of the table."""
         vectors: Tensor = self.embedding(ids)
         return vectors
-
-    def reader(self, seen: Tensor) -> Reader | None:
-        """A faster way than `encode` to read many texts over few words; None where the model has none.
-
-        Args:
-            seen: (U, D) what is seen of each of the words behind the mask; the first is padding, all zeros.
-        """
-        return None
-
-    def zero_reader(self, seen: Tensor) -> ZeroReader | None:
-        """A faster way than `reader` to read one text with many patterns of zeroed words; None where there is none.
-
-        Args:
-            seen: as of `reader`.
-        """
-        return None
 
     def freeze_embeddings(self) -> None:
         """Train the word vectors no further."""

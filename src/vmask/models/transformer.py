@@ -17,6 +17,7 @@ from vmask.errors import ConfigError, VmaskError
 from vmask.masks.contract import Embedded, Masked
 from vmask.models import MODELS
 from vmask.models.contract import Edit, Encoder
+from vmask.pretrained.encoders import public_name
 from vmask.text.batches import Batch, collate
 
 _AT_SEAM: ContextVar[tuple[nn.Module, Callable[[Tensor], Tensor]] | None] = ContextVar("at_seam", default=None)
@@ -56,6 +57,7 @@ class Transformer(Encoder):
     """
 
     Options = TransformerOptions
+    reads = "pieces"
     recipe = {
         "stages": 2,
         "epochs": 5,
@@ -82,6 +84,11 @@ class Transformer(Encoder):
             "clip": 10.0,
         },
     }
+
+    @classmethod
+    def title_for(cls, name: str, options: Any) -> str:
+        """The name of the encoder, without the folders of this machine."""
+        return public_name(options.encoder)
 
     def __init__(self, network: Any, special: Sequence[int], options: TransformerOptions) -> None:
         super().__init__()

@@ -42,7 +42,7 @@ def model_card(trained: TrainedModel) -> str:
     if "test_accuracy" in about:
         lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
     lines += [f"| seed | {plan.train.seed} |", ""]
-    if trained.predictor.model.mask.ranks:
+    if trained.predictor.ranks_words:
         words = trained.predictor.word_importance(TOP_MIN_COUNT)[:TOP_WORDS]
         lines += [
             f"Words it sees most of, of those seen {TOP_MIN_COUNT} times or more: "

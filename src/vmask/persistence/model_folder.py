@@ -25,7 +25,7 @@ from vmask._core.files import is_free, left_behind, replacing, sha256, sweep, to
 from vmask._core.parsing import read_json, read_text
 from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists, VmaskError, VmaskWarning
 from vmask.persistence.model_card import model_card
-from vmask.persistence.predictor_io import facts_of, lacking, read_predictor, save_tokenizer, tensors_of
+from vmask.persistence.predictor_io import lacking, read_predictor
 from vmask.text.tokenizer_file import LIMIT_BYTES
 from vmask.training.run_config import Plan
 from vmask.training.trained_model import TrainedModel
@@ -154,8 +154,8 @@ def save_model(trained: TrainedModel, path: Path, overwrite: bool = False) -> Pa
             config, card, tokenizer, weights = (
                 stack.enter_context(replacing(path / name)) for name in (CONFIG, CARD, names[TOKENIZER], names[WEIGHTS])
             )
-            save_file(tensors_of(predictor), weights)
-            save_tokenizer(predictor, tokenizer)
+            save_file(predictor.stored_tensors(), weights)
+            predictor.save_tokenizer(tokenizer)
             manifest = _signed(_config(trained, names, {WEIGHTS: sha256(weights), TOKENIZER: sha256(tokenizer)}))
             card.write_text(model_card(trained), encoding="utf-8")
             config.write_text(to_json(manifest), encoding="utf-8")
@@ -209,7 +209,7 @@ def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str
         "labels": list(trained.labels),
         "plan": trained.plan.to_dict(),
         "params": dict(trained.params),
-        **facts_of(trained.predictor),
+        **trained.predictor.stored_config(),
         "data": trained.data,
         "best_epoch": trained.best_epoch,
         "history": trained.history,

@@ -1,11 +1,11 @@
-"""What a model folder stores of a predictor, and how the predictor is made of it again."""
+"""A predictor made again of what a model folder stores of it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file
@@ -14,9 +14,10 @@ from torch import Tensor
 from vmask._core.parsing import read_text
 from vmask.errors import ModelFolderError
 from vmask.inference.piece_predictor import PiecePredictor, WordTable
-from vmask.inference.predictor import TextPredictor, WordPredictor
+from vmask.inference.predictor import VECTORS, TextPredictor, WordPredictor
+from vmask.models import MODELS
 from vmask.models.transformer import Transformer
-from vmask.pretrained.encoders import network_of, plain_config
+from vmask.pretrained.encoders import network_of
 from vmask.pretrained.tensor_shapes import Shapes, check_shapes, no_larger_than, read_shapes
 from vmask.text.pieces import PieceTokenizer
 from vmask.text.tokenizer_file import LIMIT_BYTES
@@ -26,7 +27,6 @@ from vmask.training.prepare_pieces import MAX_TOKENS
 from vmask.training.run_config import Plan
 from vmask.training.torch_random import own_randomness
 
-_TABLE = "encoder.embedding.weight"
 _NEEDED: dict[str, dict[str, type]] = {
     "words": {"max_words": int, "cleaning": str},
     "pieces": {"tokenizer": dict, "encoder": dict},
@@ -37,39 +37,6 @@ LONGEST = 100_000
 
 MOST_PADDED = 1 << 23
 """Numbers of a padded text, at most: several hundred texts are read at a time."""
-
-
-def facts_of(predictor: TextPredictor) -> dict[str, Any]:
-    """The predictor's part of `config.json`."""
-    if isinstance(predictor, PiecePredictor):
-        return {"tokenizer": predictor.tokenizer.facts(), "encoder": plain_config(_network(predictor).config.to_dict())}
-    assert isinstance(predictor, WordPredictor)
-    return {"max_words": predictor.tokenizer.max_words, "cleaning": predictor.tokenizer.cleaning}
-
-
-def tensors_of(predictor: TextPredictor) -> dict[str, Tensor]:
-    """The predictor's part of `model.safetensors`: weights, and what is known of the words."""
-    tensors = {name: t.detach().cpu().contiguous() for name, t in predictor.model.state_dict().items()}
-    if isinstance(predictor, PiecePredictor):
-        table = predictor.table
-        text = "\n".join(table.words).encode("utf-8", "surrogatepass")  # no word has a line break in it
-        tensors["words.text"] = torch.from_numpy(np.frombuffer(text, np.uint8).copy())
-        tensors["words.count"] = torch.from_numpy(table.counts)
-        tensors["words.score"] = torch.from_numpy(table.scores)
-        return tensors
-    assert isinstance(predictor, WordPredictor)
-    half = tensors[_TABLE].half()
-    if not predictor.model.get_parameter(_TABLE).requires_grad and torch.equal(half.float(), tensors[_TABLE]):
-        tensors[_TABLE] = half  # frozen vectors were rounded to float16, unless a first stage tuned them: half as big
-    tensors["words.count"] = torch.from_numpy(predictor.counts)
-    tensors["words.known"] = torch.from_numpy(predictor.known.astype(np.uint8))
-    return tensors
-
-
-def save_tokenizer(predictor: TextPredictor, path: Path) -> None:
-    """Write `tokenizer.json`."""
-    assert isinstance(predictor, (PiecePredictor, WordPredictor))
-    predictor.tokenizer.save(path)
 
 
 def lacking(config: dict[str, Any]) -> list[str]:
@@ -102,7 +69,7 @@ def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights:
         raise ModelFolderError(f"{hollow[0]} is empty")
     stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
     with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
-        return _read_pieces(stored) if plan.reads_pieces else _read_words(stored)
+        return _READERS[MODELS.get(plan.model).reads](stored)
 
 
 def _read_pieces(stored: _Stored) -> PiecePredictor:
@@ -126,23 +93,26 @@ def _read_words(stored: _Stored) -> WordPredictor:
     plan, config, tokenizer, weights, shapes, device = stored
     labels = config["labels"]
     of_model = {name: shape for name, shape in shapes.items() if not name.startswith("words.")}
-    if _TABLE not in of_model or len(of_model[_TABLE]) != 2:
+    if VECTORS not in of_model or len(of_model[VECTORS]) != 2:
         raise ModelFolderError("it has no table of word vectors")
-    check_shapes(lambda: plan.build(torch.empty(of_model[_TABLE]), False, len(labels)), of_model)
+    check_shapes(lambda: plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model)
     if not 1 <= config["max_words"] <= LONGEST:
         raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
     words = WordTokenizer.load(tokenizer, config["cleaning"], config["max_words"])
     tensors = _finite(load_file(weights))
     counts, known = _column(tensors, "words.count", torch.int64), _column(tensors, "words.known", torch.uint8) > 0
-    if not len(words.words) == len(counts) == len(known) == len(tensors[_TABLE]):
+    if not len(words.words) == len(counts) == len(known) == len(tensors[VECTORS]):
         raise ModelFolderError("its tokenizer has another number of words than its vectors")
-    tuned = tensors[_TABLE].dtype != torch.float16
-    model = plan.build(tensors[_TABLE].float(), tuned, len(labels))
+    tuned = tensors[VECTORS].dtype != torch.float16
+    model = plan.build(tensors[VECTORS].float(), tuned, len(labels))
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     pad_length = words.max_words if plan.train.pad_to_max else 0
-    if pad_length * len(tensors[_TABLE][0]) > MOST_PADDED:
+    if pad_length * len(tensors[VECTORS][0]) > MOST_PADDED:
         raise ModelFolderError(f"it pads every text to {pad_length:,} words, more than fit into the memory")
     return WordPredictor(model, words, labels, counts, known, device, pad_length)
+
+
+_READERS: dict[str, Callable[[_Stored], TextPredictor]] = {"words": _read_words, "pieces": _read_pieces}
 
 
 def _finite(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -173,8 +143,3 @@ def _checked(facts: dict[str, Any]) -> dict[str, Any]:
     if type(facts["pad"]) is not int or not isinstance(special, list) or any(type(id) is not int for id in special):
         raise ModelFolderError("its special tokens are no numbers")
     return facts
-
-
-def _network(predictor: PiecePredictor) -> Any:
-    assert isinstance(predictor.model.encoder, Transformer)
-    return predictor.model.encoder.network

@@ -10,6 +10,7 @@ import torch
 
 from vmask.errors import ConfigError
 from vmask.inference.piece_predictor import PiecePredictor
+from vmask.inference.predictor import TextPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.models.transformer import Transformer
 from vmask.pretrained.encoders import encoder_digest, load_encoder_config, load_pretrained, load_tokenizer, public_name
@@ -62,6 +63,20 @@ class PreparedPieces(Prepared):
         predictor = PiecePredictor(model, self.tokenizer, self.labels, None, device, pad_length)
         predictor.table = predictor.tabulate(self.labelled.texts)
         return predictor
+
+    def start_from(self, predictor: TextPredictor, plan: Plan) -> Encoder:
+        """The encoder of a trained model, to start from.
+
+        Raises:
+            ConfigError: where that is a model of another kind, tokenizer or set of labels.
+        """
+        if not isinstance(predictor, PiecePredictor):
+            raise ConfigError("It is no encoder. Give the folder of one.")
+        if predictor.tokenizer.to_json() != self.tokenizer.to_json():
+            raise ConfigError(f"It has another tokenizer than {self.name}. Give its encoder to --model.")
+        if list(predictor.labels) != self.labels:
+            raise ConfigError("Its labels are others than those of the data. Leave init_from out.")
+        return fitted_out(predictor.network, self.tokenizer, plan)
 
     def source_digest(self) -> bytes:
         """Of the pretrained encoder."""

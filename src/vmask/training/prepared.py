@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from vmask.errors import ConfigError
 from vmask.inference.predictor import TextPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.text.words import PAD
@@ -52,6 +53,14 @@ class Prepared:
     def predictor(self, model: MaskedClassifier, device: torch.device, pad_length: int) -> TextPredictor:
         """The trained model with its words."""
         raise NotImplementedError
+
+    def start_from(self, predictor: TextPredictor, plan: Plan) -> Encoder:
+        """The encoder of a trained model, to start from.
+
+        Raises:
+            ConfigError: where that is a model of another kind, tokenizer or set of labels.
+        """
+        raise ConfigError("Only an encoder can start from another model; train CNN and LSTM anew.")
 
     def source_digest(self) -> bytes:
         """Of the vectors or the pretrained encoder that training starts from."""

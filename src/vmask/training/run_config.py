@@ -15,7 +15,7 @@ from vmask.errors import ConfigError, UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.models.contract import Encoder, MaskedClassifier
-from vmask.pretrained.encoders import ENCODERS, is_encoder_name, public_name
+from vmask.pretrained.encoders import ENCODERS, is_encoder_name
 from vmask.training.torch_random import own_randomness
 
 PRESETS = ("paper_code",)
@@ -118,13 +118,12 @@ class Plan:
     @property
     def title(self) -> str:
         """What people call it: `CNN-vmask`, or the encoder's name."""
-        name = public_name(self.model_options.encoder) if self.reads_pieces else self.model.upper()
-        return f"{name}-{self.mask}"
+        return f"{MODELS.get(self.model).title_for(self.model, self.model_options)}-{self.mask}"
 
     @property
     def reads_pieces(self) -> bool:
         """Whether the model reads the pieces of a tokenizer of its own, rather than words."""
-        return self.model == TRANSFORMER
+        return MODELS.get(self.model).reads == "pieces"
 
 
 def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) -> Plan:
@@ -159,9 +158,9 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     values["train"] = {**model_class.recipe_for(model_options), **mask_class.recipe, **values["train"]}
     values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
     data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
-    if model == TRANSFORMER and (useless := [name for name in _OF_WORDS if name in data]):
+    if model_class.reads == "pieces" and (useless := [name for name in _OF_WORDS if name in data]):
         raise ConfigError(f"{useless[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
-    if model != TRANSFORMER and values["train"].get("precision", "no") != "no":
+    if model_class.reads == "words" and values["train"].get("precision", "no") != "no":
         raise ConfigError(f"precision is for encoders; a {model} is small and computes in float32. Leave it out.")
     plan = Plan(
         model=model,

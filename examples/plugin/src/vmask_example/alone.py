@@ -19,7 +19,7 @@ class Alone(Explainer):
         """Every word alone, and the text without words."""
         return words + 1
 
-    def explain_some(
+    def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
         """Explain a few texts, all at once."""
