@@ -1020,5 +1020,27 @@ def test_a_link_brings_the_token_and_loses_it(outside, tmp_path):
     assert TOKEN not in page.url
 
 
+def test_the_page_works_behind_a_proxy_that_strips_a_prefix(folders, data, context, watch):
+    app = create_app(folders[:1], settings=ServeConfig(port=0), data=str(data))
+
+    async def proxy(scope, receive, send):
+        if scope["type"] == "http":
+            assert scope["path"].startswith("/demo/"), scope["path"]
+            scope = {**scope, "path": scope["path"].removeprefix("/demo")}
+        await app(scope, receive, send)
+
+    there = Site(proxy, bind("127.0.0.1", 0))
+    try:
+        watch.origin = f"{there.address}/demo"
+        page = context.new_page()
+        page.goto(f"{there.address}/demo/#text=a+lovely+film")
+        expect(page.locator(".highlighted")).to_have_text("a lovely film")
+        for name, content in (("Examples", ".example"), ("Words", "#words-rows tr")):
+            open_tab(page, name)
+            expect(page.locator(content).first).to_be_visible()
+    finally:
+        there.stop()
+
+
 def test_without_a_token_nothing_is_asked_for(page):
     expect(page.get_by_label("Token")).to_be_hidden()

@@ -75,6 +75,7 @@ def build_app(models: Sequence[LoadedModel], settings: ServeConfig) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         api.start()
+        app.openapi()  # FastAPI caches it; the first invalid request should not wait for it
         yield
         api.close()
 

@@ -29,7 +29,7 @@ export function barRow(name, share, value, kind, note = "") {
 
 const filledWith = new WeakMap(); // the options that a select has, as JSON
 
-/** Set the [value, text] pairs of a select, and its value. Equal pairs are not set again, so an open list stays open. */
+/** Set the [value, text] pairs of a select, and its value. Equal pairs are not set again: an open list stays open. */
 export function fillSelect(select, pairs, value) {
   const key = JSON.stringify(pairs);
   if (filledWith.get(select) !== key) {
