@@ -162,7 +162,7 @@ def _slow(server: Server) -> Iterator[Case]:
             connection.settimeout(0.2)
             with suppress(OSError):
                 for _ in range(20_000):
-                    connection.sendall(b"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+                    connection.sendall(b"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             time.sleep(3)
         return None
 
@@ -236,10 +236,10 @@ def _fields(server: Server) -> Iterator[Case]:
 
 
 def _options(server: Server) -> Iterator[Case]:
-    from vmask.serve.page_options import explainer_kinds
+    from vmask.serve.page_options import available_explainers
 
     values = ("null", "true", "-1", "0", "1", "2147483648", "1e999", "NaN", '"x"', "[]", '"1,2,3"', "9" * 5000)
-    for explainer, kind in explainer_kinds().items():
+    for explainer, kind in available_explainers().items():
         for field in (*(f.name for f in dataclasses.fields(kind.Options)), "none"):
             for value in values:
                 asked = f'{{"texts": ["{TEXT}"], "explainer": "{explainer}", "options": {{"{field}": {value}}}}}'
@@ -276,7 +276,7 @@ def _queries(server: Server) -> Iterator[Case]:
                 body = b"text\na film\n" if route == "table" else None
                 yield _ask(server, f"query:{route} {parameter} {number}", path, body)
     for number, query in enumerate(
-        (b"\xff=\xfe", b"a" * 60_000, b"&" * 60_000, b"limit=1&limit=2", b"=", b"%zz=%", b"#a")
+        (b"\xff=\xfe", b"top=3", b"a" * 60_000, b"&" * 60_000, b"limit=1&limit=2", b"=", b"%zz=%", b"#a")
     ):
         line = b"GET /api/words?" + query + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
         yield _raw(server, f"query:raw {number}", line, close=False)
@@ -359,7 +359,7 @@ def _ends(model: Path) -> Iterator[Case]:
         + LONG,
         "table": post % (b"table", len(table)) + table,
         "stray quotes": post % (b"table", 3_000_006) + b'text\n"' + b"a\n" * 1_500_000,
-        "unread": b"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3000,
+        "unread": b"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 3000,
     }
     for name, content in requests.items():
         for number in (signal.SIGTERM, signal.SIGINT):

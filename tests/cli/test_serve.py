@@ -17,9 +17,9 @@ def not_served(monkeypatch):
     """The command up to where it would serve: it is ready, and ends."""
     apps = []
 
-    def run_app(app, listening, ready):
-        apps.append((app, listening.getsockname()[1]))
-        ready()
+    def run_app(app, listener, on_ready):
+        apps.append((app, listener.getsockname()[1]))
+        on_ready()
         app.state.api.close(30)
 
     monkeypatch.setattr(server, "run_app", run_app)
@@ -68,8 +68,34 @@ def test_json_for_machines(vmask, trained, not_served):
 def test_another_host_is_warned_of(vmask, trained, not_served):
     done = vmask("serve", trained, "--port", 0, "--host", "0.0.0.0", "--insecure")
     assert done.err.startswith("warning: other machines can reach 0.0.0.0; everybody who reaches it may use")
+    assert len(done.err.splitlines()) == 3  # and how it ends
     for host in ("127.0.0.1", "localhost"):
         assert "warning" not in vmask("serve", trained, "--port", 0, "--host", host).err
+
+
+def test_the_address_for_other_machines_is_printed(vmask, trained, not_served, monkeypatch):
+    monkeypatch.setattr(server, "_own_address", lambda: "192.168.1.7")
+    words = ["serve", trained, "--port", 0, "--host", "0.0.0.0", "--insecure"]
+    done = vmask(*words)
+    port = not_served[-1][1]
+    assert done.lines[-2:] == [
+        f"http://127.0.0.1:{port} (the API: http://127.0.0.1:{port}/docs)",
+        f"http://192.168.1.7:{port} (from other machines)",
+    ]
+    found = vmask(*words, "--json").json
+    port = not_served[-1][1]
+    assert (found["address"], found["network_address"]) == (f"http://127.0.0.1:{port}", f"http://192.168.1.7:{port}")
+    monkeypatch.setattr(server, "_own_address", lambda: None)
+    assert vmask(*words).lines[-1].endswith("/docs)")
+
+
+@pytest.mark.parametrize(("length", "short"), [(1, True), (15, True), (16, False), (64, False)])
+def test_a_short_token_is_warned_of_where_other_machines_can_guess_it(vmask, trained, not_served, length, short):
+    words = ["serve", trained, "--port", 0, "--token", "x" * length]
+    done = vmask(*words, "--host", "0.0.0.0")
+    assert (f"warning: the token has {length} characters, which can be guessed; use at least 16" in done.err) == short
+    assert "x" * length not in done.err.replace("use at least", "") or length == 1
+    assert "warning" not in vmask(*words).err
 
 
 def test_other_machines_need_a_token_of_the_command_line_or_the_environment(

@@ -11,7 +11,7 @@ from vmask import TextClassifier
 from vmask.serve.app import build_app
 from vmask.serve.config import ServeConfig
 from vmask.serve.examples import Examples
-from vmask.serve.loaded_model import Served, load_models
+from vmask.serve.loaded_model import LoadedModel, load_models
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,9 @@ def make_client(models):
     opened = []
 
     def make(served=None, headers=None, **limits):
-        again = [Served(one.name, one.classifier, _anew(one.examples), one.no_examples) for one in served or models]
+        again = [
+            LoadedModel(one.name, one.classifier, _anew(one.examples), one.no_examples) for one in served or models
+        ]
         client = TestClient(
             build_app(again, ServeConfig(**limits)), base_url=BASE_URL, headers=headers, raise_server_exceptions=False
         )

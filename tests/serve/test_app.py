@@ -19,9 +19,9 @@ from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explainer, classes_of
 from vmask.explain.highlight import AGAINST, FOR, STRONG
 from vmask.serve.app import create_app, safe_stem
-from vmask.serve.batcher import Kind
+from vmask.serve.batcher import ModelQuery
 from vmask.serve.config import ServeConfig
-from vmask.serve.loaded_model import Served
+from vmask.serve.loaded_model import LoadedModel
 from vmask.serve.page_options import is_instant
 from vmask.text.words import whole_characters
 
@@ -322,8 +322,8 @@ def test_examples_are_filtered_and_ordered(make_client):
 def test_examples_that_are_being_prepared(client, monkeypatch):
     monkeypatch.setattr("vmask.serve.api.EXAMPLE_SECONDS", 0.0)
     api, hold = client.app.state.api, threading.Event()
-    stuck = Kind("stuck", lambda units: [hold.wait(WAIT)] * len(units), 1)
-    monkeypatch.setattr(api, "_ask_examples", lambda served: api._batcher.ask(stuck, ["a", "b"], [1, 1]))
+    stuck = ModelQuery("stuck", lambda units: [hold.wait(WAIT)] * len(units), 1)
+    monkeypatch.setattr(api, "_predict_examples", lambda model: api._batcher.submit(stuck, ["a", "b"], [1, 1]))
     try:
         answer = client.get("/api/examples")
         assert (answer.status_code, answer.json()) == (202, {"preparing": 0.0})
@@ -332,7 +332,7 @@ def test_examples_that_are_being_prepared(client, monkeypatch):
 
 
 def test_without_examples_the_reason_is_given(make_client, models):
-    client = make_client([Served("alone", models[0].classifier, None, "The data 'x' is not on this machine.")])
+    client = make_client([LoadedModel("alone", models[0].classifier, None, "The data 'x' is not on this machine.")])
     answer = client.get("/api/examples")
     assert answer.status_code == 404
     assert "The data 'x' is not on this machine." in answer.json()["detail"]
@@ -443,12 +443,35 @@ def test_a_malformed_body_is_refused(client, content, kind, status, message):
         ("words?model=%ff%00", 404, "There is no model"),
         ("examples?show=some", 422, "show: input should be"),
         ("examples?model=none", 404, "There is no model 'none'"),
+        ("words?top=3", 422, "no query parameter 'top'. There are: model, query, min_count, sort, limit, offset."),
+        ("words?limits=3", 422, "no query parameter 'limits'. Did you mean 'limit'? There are:"),
+        ("words?show=all", 422, "no query parameter 'show'."),
+        ("examples?find=a&limit=1", 422, "no query parameter 'find'."),
+        ("words?" + "a" * 5000 + "=", 422, "no query parameter 'aaa"),
+        ("words?%ff=1", 422, "no query parameter"),
+        ("options?model=cnn", 422, "no query parameter 'model'. This request has none."),
     ],
 )
 def test_a_wrong_parameter_is_refused(client, query, status, message):
     answer = client.get(f"/api/{query}")
     assert answer.status_code == status, answer.text
     assert message in answer.json()["detail"]
+
+
+def test_a_wrong_parameter_of_a_post_is_refused(client):
+    for path, message in (
+        ("predict?model=base", "There is no query parameter 'model'. This request has none."),
+        ("explain?explainer=lime", "There is no query parameter 'explainer'. This request has none."),
+        ("table?colum=a", "Did you mean 'column'? There are: model, column, filename, format."),
+    ):
+        answer = client.post(f"/api/{path}", json={"texts": [TEXT]})
+        assert answer.status_code == 422, answer.text
+        assert message in answer.json()["detail"]
+
+
+def test_the_page_the_health_and_the_metrics_ignore_parameters(client):
+    for path in ("/", "/main.js", "/app.css", "/docs", "/healthz", "/metrics"):
+        assert client.get(f"{path}?v=1").status_code == 200
 
 
 @pytest.mark.parametrize("escaped", [r"\ud800", r"a \udfff b", r"\u0000", r"\ud83c\udfac film"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from serve.helpers import SLOW, TEXT, WAIT, Call
-from vmask.serve.await_result import answer_to
+from vmask.serve.await_result import await_result
 
 
 def until(condition):
@@ -78,9 +78,9 @@ def test_the_time_in_the_queue_does_not_count(gated, pool, monkeypatch):
 
     def noted(request, future, seconds=None, *rest, **named):
         waits.append((future, seconds))
-        return answer_to(request, future, seconds, *rest, **named)
+        return await_result(request, future, seconds, *rest, **named)
 
-    monkeypatch.setattr("vmask.serve.api.answer_to", noted)
+    monkeypatch.setattr("vmask.serve.api.await_result", noted)
     running = pool.submit(client.post, "/api/explain", json=SLOW)
     assert gate.entered.wait(WAIT)
     until(lambda: len(waits) == 2)

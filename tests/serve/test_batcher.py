@@ -9,7 +9,7 @@ import pytest
 
 from serve.helpers import WAIT
 from vmask.errors import ConfigError
-from vmask.serve.batcher import Batcher, Kind
+from vmask.serve.batcher import Batcher, ModelQuery
 from vmask.serve.http_errors import ShuttingDown
 
 
@@ -37,7 +37,7 @@ def batcher():
 
 
 def ask(batcher, run, units, key="double", budget=100):
-    return batcher.ask(Kind(key, run, budget), units, [1] * len(units))
+    return batcher.submit(ModelQuery(key, run, budget), units, [1] * len(units))
 
 
 def test_requests_that_come_while_the_model_computes_are_joined(batcher):
@@ -85,10 +85,10 @@ def test_many_small_requests_are_no_larger_a_call_than_the_budget(batcher):
 
 def test_a_unit_above_the_budget_is_answered_alone(batcher):
     run = Doubling(held=False)
-    asked = batcher.ask(Kind("double", run, 10), [1, 2, 3], [99, 99, 1])
+    asked = batcher.submit(ModelQuery("double", run, 10), [1, 2, 3], [99, 99, 1])
     assert asked.future.result(WAIT) == [2, 4, 6]
     assert run.calls == [[1], [2], [3]]
-    assert asked.share_done == 1
+    assert asked.progress == 1
 
 
 def test_the_fault_of_one_request_is_not_the_others(batcher):

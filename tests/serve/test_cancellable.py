@@ -12,9 +12,15 @@ from predictors import piece_predictor, random_text, word_predictor
 from serve.helpers import TEXT
 from vmask.explain import EXPLAINERS
 from vmask.explain.api import explain_texts
-from vmask.serve.cancellable import GPU_POSITIONS, QUICK_POSITIONS, SLOW_POSITIONS, Watched, slice_positions
-from vmask.serve.jobs import Stopped
-from vmask.serve.queries import Explaining
+from vmask.serve.cancellable import (
+    GPU_POSITIONS,
+    QUICK_POSITIONS,
+    SLOW_POSITIONS,
+    CancellablePredictor,
+    slice_positions,
+)
+from vmask.serve.jobs import JobCancelled
+from vmask.serve.queries import ExplanationQuery
 
 TEXTS = [random_text(length, seed) for seed, length in enumerate((9, 0, 1, 23, 9, 14))]
 OPTIONS = {
@@ -40,7 +46,7 @@ class Counting:
     def __call__(self):
         self.looks += 1
         if self.looks == self.stop_at:
-            raise Stopped
+            raise JobCancelled
 
 
 @pytest.mark.parametrize("positions", [1, 25, 10**9])
@@ -50,7 +56,7 @@ def test_perturbations_are_answered_alike_however_they_are_sliced(predictor, pos
     random = np.random.default_rng(0)
     keep = [random.random((rows, len(doc.spans))) > 0.4 for rows, doc in zip((5, 3, 0, 8, 1, 2), docs, strict=True)]
     check = Counting()
-    found = Watched(predictor, check, positions).predict_kept(docs, keep, hide)
+    found = CancellablePredictor(predictor, check, positions).predict_kept(docs, keep, hide)
     for one, expected in zip(found, predictor.predict_kept(docs, keep, hide), strict=True):
         np.testing.assert_allclose(one, expected, atol=1e-6)
         assert one.dtype == np.float32
@@ -62,7 +68,7 @@ def test_perturbations_are_answered_alike_however_they_are_sliced(predictor, pos
 @pytest.mark.parametrize("positions", [1, 25, 10**9])
 def test_texts_are_answered_alike_however_they_are_sliced(predictor, positions):
     check = Counting()
-    watched = Watched(predictor, check, positions)
+    watched = CancellablePredictor(predictor, check, positions)
     docs = watched.prepare(TEXTS)
     expected = predictor.predict_docs(predictor.prepare(TEXTS))
     np.testing.assert_allclose(watched.predict_docs(docs), expected, atol=1e-6)
@@ -82,7 +88,7 @@ def test_texts_are_answered_alike_however_they_are_sliced(predictor, positions):
 def test_explanations_are_those_of_the_model_itself(predictor, method, positions):
     options = OPTIONS.get(method, {})
     check = Counting()
-    found = list(explain_texts(Watched(predictor, check, positions), TEXTS, method, **options))
+    found = list(explain_texts(CancellablePredictor(predictor, check, positions), TEXTS, method, **options))
     for one, expected in zip(found, explain_texts(predictor, TEXTS, method, **options), strict=True):
         assert (one.words, one.target, one.method, one.options) == (
             expected.words,
@@ -99,27 +105,27 @@ def test_explanations_are_those_of_the_model_itself(predictor, method, positions
 def test_work_ends_at_the_look_that_says_so(predictor, method):
     texts, options = TEXTS[3:], OPTIONS.get(method, {})
     whole = Counting()
-    list(explain_texts(Watched(predictor, whole, 25), texts, method, **options))
+    list(explain_texts(CancellablePredictor(predictor, whole, 25), texts, method, **options))
     assert whole.looks > 4
     for stop_at in (1, whole.looks // 2, whole.looks):
         check = Counting(stop_at)
-        with pytest.raises(Stopped):
-            list(explain_texts(Watched(predictor, check, 25), texts, method, **options))
+        with pytest.raises(JobCancelled):
+            list(explain_texts(CancellablePredictor(predictor, check, 25), texts, method, **options))
         assert check.looks == stop_at  # nothing more was begun
 
 
 def test_a_method_that_asks_the_model_but_once_is_watched_between_texts(served):
     texts = [f"{TEXT} {number}" for number in range(9)]
-    explaining, check = Explaining("random", None, None, 0, {}), Counting()
+    explaining, check = ExplanationQuery("random", None, None, 0, {}), Counting()
     assert len(explaining.explain(served, texts, check)) == 9
     assert check.looks >= 9
-    with pytest.raises(Stopped):
+    with pytest.raises(JobCancelled):
         explaining.explain(served, texts, Counting(5))
 
 
 def test_gradients_look_up_between_the_steps_of_one_text(predictor):
     check = Counting()
-    list(explain_texts(Watched(predictor, check, 25), TEXTS[:1], "integrated_gradients", steps=20))
+    list(explain_texts(CancellablePredictor(predictor, check, 25), TEXTS[:1], "integrated_gradients", steps=20))
     assert check.looks >= 5
 
 
@@ -135,14 +141,14 @@ def test_no_slice_is_larger_than_it_may_be(predictor):
     sizes = []
     docs = predictor.prepare(TEXTS)
     keep = [np.ones((7, len(doc.spans)), bool) for doc in docs]
-    Watched(Measured(), lambda: None, 60).predict_kept(docs, keep)
+    CancellablePredictor(Measured(), lambda: None, 60).predict_kept(docs, keep)
     assert sum(sizes) == sum(7 * max(len(doc.ids), 1) for doc in docs)
     assert max(sizes) <= 60
     assert all(one + after > 60 for one, after in itertools.pairwise(sizes))  # and none is needlessly small
 
 
 def test_what_it_does_not_know_is_asked_of_the_model(predictor):
-    watched = Watched(predictor, lambda: None)
+    watched = CancellablePredictor(predictor, lambda: None)
     assert watched.labels == predictor.labels
     assert watched.batched(2)._predictor.batch_rows == 2
     with pytest.raises(AttributeError):

@@ -10,8 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vmask.serve.app import sentence
-from vmask.serve.http_errors import Json, Refusal, TooBusy, refused
+from vmask.errors import DataError
+from vmask.serve.app import validation_message
+from vmask.serve.http_errors import (
+    InvalidRequest,
+    NotFound,
+    SafeJsonResponse,
+    TooManyRequests,
+    error_response,
+)
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(st.characters(exclude_categories=[])),
@@ -35,26 +42,26 @@ def without_odd_numbers(value):
 @settings(max_examples=200, derandomize=True)
 @given(VALUES)
 def test_any_value_is_strict_json(value):
-    assert strict(Json(value).body) == without_odd_numbers(value)
+    assert strict(SafeJsonResponse(value).body) == without_odd_numbers(value)
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfffb", "\udfff\ud800", "ö🎬"])
 def test_half_a_character_is_written_as_its_escape(text):
-    assert strict(Json({"detail": text, text: 1}).body) == {"detail": text, text: 1}
+    assert strict(SafeJsonResponse({"detail": text, text: 1}).body) == {"detail": text, text: 1}
 
 
 def test_numbers_of_numpy_and_other_things_are_written():
     value = {"a": np.float32(0.5), "b": np.array([1, 2]), "c": np.nan, "d": {1}, 3: object, "e": np.array([np.inf])}
-    found = strict(Json(value).body)
+    found = strict(SafeJsonResponse(value).body)
     assert {name: found[name] for name in "abcde"} == {"a": 0.5, "b": [1, 2], "c": None, "d": [1], "e": [None]}
     assert found["3"].startswith("<class")
 
 
 def test_a_refusal_is_its_status_and_one_sentence():
-    answer = refused(TooBusy("Busy.", 7))
+    answer = error_response(TooManyRequests("Busy.", 7))
     assert (answer.status_code, answer.headers["retry-after"], strict(answer.body)) == (429, "7", {"detail": "Busy."})
-    assert refused(Refusal("No.", status=415)).status_code == 415
-    assert Refusal.status == 422
+    assert error_response(NotFound("No.")).status_code == 404
+    assert error_response(DataError("No.")).status_code == InvalidRequest.status == 422
 
 
 @pytest.mark.parametrize(
@@ -65,7 +72,11 @@ def test_a_refusal_is_its_status_and_one_sentence():
         ({"loc": ("body", 3), "msg": "x", "type": "json_invalid", "ctx": {"error": "Oops"}}, "Oops, at character 3."),
         ({"loc": ("body",), "msg": "x", "type": "missing"}, "must be a JSON object"),
         ({"loc": ("body", "text"), "msg": "x", "type": "extra_forbidden"}, "Did you mean 'texts'?"),
+        (
+            {"loc": ("query", "limits"), "msg": "x", "type": "extra_forbidden"},
+            "Did you mean 'limit'? There are: limit.",
+        ),
     ],
 )
 def test_what_is_wrong_is_a_sentence(error, said):
-    assert said in sentence(error)
+    assert said in validation_message(error, ["limit"])

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from serve.helpers import WAIT
-from vmask.serve.http_errors import ShuttingDown, TimeUp, TooBusy
-from vmask.serve.jobs import JobQueue, Stopped
+from vmask.serve.http_errors import RequestTimeout, ShuttingDown, TooManyRequests
+from vmask.serve.jobs import JobCancelled, JobQueue
 
 
 class Work:
@@ -22,7 +22,7 @@ class Work:
         try:
             while not self.end.wait(0.001):
                 check()
-        except Stopped:
+        except JobCancelled:
             self.stopped.set()
             raise
         return "done"
@@ -53,10 +53,10 @@ def test_a_full_queue_refuses_and_takes_again_when_there_is_room(jobs):
     made = [jobs.submit(works[0])]
     assert works[0].begun.wait(WAIT)
     made += [jobs.submit(work) for work in works[1:]]
-    with pytest.raises(TooBusy, match="2 explanations are waiting already, the limit") as refused:
+    with pytest.raises(TooManyRequests, match="2 explanations are waiting already, the limit") as refused:
         jobs.submit(Work())
     assert refused.value.headers["Retry-After"] == "2"
-    jobs.stop(made[2])  # one that waits gives its place up at once
+    jobs.cancel(made[2])  # one that waits gives its place up at once
     jobs.submit(works[2])
     for work in works:
         work.end.set()
@@ -66,7 +66,7 @@ def test_a_queue_of_none_still_does_one_job():
     jobs, work = JobQueue(0), Work()
     job = jobs.submit(work)
     assert work.begun.wait(WAIT)
-    with pytest.raises(TooBusy):
+    with pytest.raises(TooManyRequests):
         jobs.submit(Work())
     work.end.set()
     assert job.result.result(WAIT) == "done"
@@ -78,8 +78,8 @@ def test_a_job_that_is_stopped_ends_and_the_next_begins(jobs):
     job = jobs.submit(first)
     assert first.begun.wait(WAIT)
     after = jobs.submit(second)
-    jobs.stop(job, TimeUp("too long"))
-    with pytest.raises(TimeUp, match="too long"):
+    jobs.cancel(job, RequestTimeout("too long"))
+    with pytest.raises(RequestTimeout, match="too long"):
         job.result.result(0)  # whoever waits knows at once
     assert first.stopped.wait(WAIT)
     assert second.begun.wait(WAIT)
@@ -92,9 +92,9 @@ def test_a_job_that_is_stopped_while_it_waits_is_never_begun(jobs):
     jobs.submit(first)
     assert first.begun.wait(WAIT)
     job, last = jobs.submit(second), jobs.submit(third)
-    jobs.stop(job)
+    jobs.cancel(job)
     assert job.started.done()  # who waits for its turn waits no longer
-    with pytest.raises(Stopped):
+    with pytest.raises(JobCancelled):
         job.result.result(0)
     first.end.set()
     third.end.set()

@@ -18,15 +18,15 @@ from vmask.report.capable import ranks
 from vmask.serve import examples
 from vmask.serve.config import ServeConfig
 from vmask.serve.examples import Examples
-from vmask.serve.http_errors import NotHere
-from vmask.serve.loaded_model import Served, find_model, load_models, unique_names
+from vmask.serve.http_errors import NotFound
+from vmask.serve.loaded_model import LoadedModel, find_model, load_models, unique_names
 from vmask.serve.page_options import (
     HIDE_DESCRIPTIONS,
+    applicable_explainers,
+    available_explainers,
     check_options,
     describe_option,
-    explainer_kinds,
-    explainers_of,
-    hides_of,
+    supported_hides,
 )
 
 JSON = {"content-type": "application/json"}
@@ -48,7 +48,7 @@ def test_a_name_that_is_no_text_can_still_be_told():
 def test_models_are_found_by_name(models):
     assert find_model(models, None) is find_model(models, "") is models[0]
     assert find_model(models, "base") is models[1]
-    with pytest.raises(NotHere, match="There are: cnn, base"):
+    with pytest.raises(NotFound, match="There are: cnn, base"):
         find_model(models, "CNN")
 
 
@@ -60,7 +60,7 @@ def test_a_folder_without_a_model_is_an_error(tmp_path):
 def test_the_facts_of_a_model_have_no_paths_of_this_machine(fitted):
     fitted.about_.update({"dataset": "reviews", "source": "/somewhere/reviews.csv", "test_accuracy": 0.5, "notes": []})
     try:
-        described = Served("x", fitted).describe(explainer_kinds())
+        described = LoadedModel("x", fitted).describe(available_explainers())
     finally:
         fitted.about_.clear()
     assert "somewhere" not in str(described)
@@ -72,7 +72,7 @@ def test_the_facts_of_a_model_have_no_paths_of_this_machine(fitted):
 def test_an_encoder_is_served_too(fitted_encoder, make_client):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VmaskWarning)
-        served = Served("tiny", fitted_encoder())
+        served = LoadedModel("tiny", fitted_encoder())
     client = make_client([served])
     described = client.get("/api/options").json()["models"][0]
     assert described["model"] == "transformer"
@@ -99,8 +99,8 @@ def test_every_way_of_hiding_is_described():
 def test_what_a_model_can_do_is_tried(models):
     ranking, plain = (one.predictor for one in models)
     assert (ranks(ranking), ranks(plain)) == (True, False)
-    assert hides_of(ranking) == ["remove", "zero", "unk"]
-    assert "mask" not in explainers_of(plain, explainer_kinds())
+    assert supported_hides(ranking) == ["remove", "zero", "unk"]
+    assert "mask" not in applicable_explainers(plain, available_explainers())
     assert not ranks(object())
 
 
@@ -109,7 +109,7 @@ def test_a_model_without_a_capability_is_offered_no_explainer_that_needs_it(mode
         def predict_kept(self, docs, keep, hide):
             return []
 
-    offered = explainers_of(Bare(), explainer_kinds())
+    offered = applicable_explainers(Bare(), available_explainers())
     assert offered[0] == "lime"
     assert not [name for name in offered if EXPLAINERS.get(name).needs]
 
@@ -122,7 +122,7 @@ def test_an_explainer_of_others_that_cannot_be_loaded_is_left_out(monkeypatch, c
             raise OSError("a library is missing")
 
     monkeypatch.setitem(EXPLAINERS._loaded, "broken", Broken)
-    assert "broken" not in explainer_kinds()
+    assert "broken" not in available_explainers()
     assert "'broken' cannot be used: a library is missing" in caplog.text
 
 

@@ -92,7 +92,7 @@ def test_the_log_has_a_line_a_request_and_no_text(make_client, caplog):
     shape = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ testclient (\w+) (\S+) (\d+) \d+ bytes [\d.]+ ms"
     assert [re.fullmatch(shape, line).groups() for line in lines] == [
         ("POST", "/api/predict", "200"),
-        ("GET", "/api/words", "200"),
+        ("GET", "/api/words", "422"),  # there is no parameter of that name
         ("GET", "other", "404"),
     ]
 

@@ -150,7 +150,7 @@ def ask(site):
 
 def write(page, text):
     page.get_by_label("Your text").fill(text)
-    expect(page.locator(".said")).to_have_text(text)
+    expect(page.locator(".highlighted")).to_have_text(text)
 
 
 def shown(page, panel=0):
@@ -197,7 +197,7 @@ def test_it_opens_with_a_test_text_in_colour(page):
 def test_words_are_coloured_and_the_prediction_follows_as_one_types(page, ask):
     page.get_by_label("Your text").press_sequentially(", a lovely one")
     text = page.get_by_label("Your text").input_value()
-    expect(page.locator(".said")).to_have_text(text)
+    expect(page.locator(".highlighted")).to_have_text(text)
     told = ask("explain", text=text)
     expect_probabilities(page, told["probabilities"])
     expect(page.locator(".headline")).to_contain_text(told["predicted"])
@@ -221,7 +221,7 @@ def test_an_answer_that_comes_too_late_is_dropped(page):
         with contextlib.suppress(playwright.Error):  # the page no longer waits for it
             route.continue_()
     expect(page.locator(".status")).to_contain_text("ms")
-    expect(page.locator(".said")).to_have_text("the second text")
+    expect(page.locator(".highlighted")).to_have_text("the second text")
 
 
 def test_an_explainer_with_signs_has_two_colours_and_another_legend(page, ask):
@@ -471,7 +471,7 @@ def test_words_are_searched_sorted_and_lead_to_examples(page, site):
     expect(page.locator("#words-status")).to_have_text("There is nothing like that.")
     for _ in range(5):
         page.get_by_label("At least").press("ArrowLeft")
-    expect(page.locator("#min-said")).to_have_text("20 times")
+    expect(page.locator("#min-value")).to_have_text("20 times")
     told = httpx.get(f"{site.address}/api/words", params={"min_count": 20, "sort": "count"}).json()
     expect(page.locator("#words-status")).to_contain_text(f"{told['total']} words")
     page.get_by_role("button", name="Count").click()
@@ -580,9 +580,9 @@ def test_offsets_count_code_points_and_texts_may_run_from_right_to_left(page, as
     expect(page.get_by_role("button", name="lovely")).to_have_count(2)
     told = ask("explain", text=text)
     assert page.locator(".word").all_text_contents() == [word["word"] for word in told["words"]]
-    assert page.locator(".said").evaluate("(node) => node.textContent") == text
+    assert page.locator(".highlighted").evaluate("(node) => node.textContent") == text
     write(page, "فيلم lovely جدا")
-    assert page.locator(".said").evaluate("(node) => getComputedStyle(node).direction") == "rtl"
+    assert page.locator(".highlighted").evaluate("(node) => getComputedStyle(node).direction") == "rtl"
     page.locator(".word").first.focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".word").nth(1)).to_be_focused()
@@ -590,7 +590,7 @@ def test_offsets_count_code_points_and_texts_may_run_from_right_to_left(page, as
 
 def test_empty_and_long_texts(page, site):
     page.get_by_label("Your text").fill("")
-    expect(page.locator(".said")).to_have_text("(an empty text)")
+    expect(page.locator(".highlighted")).to_have_text("(an empty text)")
     expect(page.locator(".headline")).to_contain_text("%")
     most = httpx.get(f"{site.address}/api/options").json()["models"][0]["max_words"]
     page.get_by_label("Your text").fill("lovely " * (most + 3))
@@ -847,7 +847,7 @@ def test_a_server_that_goes_away_is_said_and_waited_for(folders, context, watch)
     there = Site(app(), bind("127.0.0.1", port))
     try:
         expect(page.get_by_text("The server does not answer. Once")).to_be_hidden()
-        expect(page.locator(".said")).to_have_text("a dreadful film")
+        expect(page.locator(".highlighted")).to_have_text("a dreadful film")
         open_tab(page, "Examples")
         expect(page.locator("#examples-status")).to_contain_text("switched off")
     finally:
@@ -947,7 +947,7 @@ def test_letters_can_be_read(page, scheme):
 
 def test_it_prints_what_matters(page):
     page.emulate_media(media="print")
-    expect(page.locator(".said")).to_be_visible()
+    expect(page.locator(".highlighted")).to_be_visible()
     expect(page.locator(".headline")).to_be_visible()
     for gone in ("#tabs", "#input", "#copy", "#explainer"):
         expect(page.locator(gone)).to_be_hidden()
@@ -1010,7 +1010,7 @@ def test_a_link_brings_the_token_and_loses_it(outside, tmp_path):
     context, _ = outside
     page = context.new_page()
     page.goto(f"/#text=a+lovely+film&token={TOKEN}")
-    expect(page.locator(".said")).to_have_text("a lovely film")
+    expect(page.locator(".highlighted")).to_have_text("a lovely film")
     assert TOKEN not in page.url
     assert TOKEN not in page.evaluate("JSON.stringify(history.state) + document.referrer + location.href")
     page.get_by_role("tab", name="File").click()
@@ -1018,6 +1018,28 @@ def test_a_link_brings_the_token_and_loses_it(outside, tmp_path):
     expect(page.locator("#file-status")).to_have_text("a.csv is scored.")
     page.go_back()
     assert TOKEN not in page.url
+
+
+def test_the_page_works_behind_a_proxy_that_strips_a_prefix(folders, data, context, watch):
+    app = create_app(folders[:1], settings=ServeConfig(port=0), data=str(data))
+
+    async def proxy(scope, receive, send):
+        if scope["type"] == "http":
+            assert scope["path"].startswith("/demo/"), scope["path"]
+            scope = {**scope, "path": scope["path"].removeprefix("/demo")}
+        await app(scope, receive, send)
+
+    there = Site(proxy, bind("127.0.0.1", 0))
+    try:
+        watch.origin = f"{there.address}/demo"
+        page = context.new_page()
+        page.goto(f"{there.address}/demo/#text=a+lovely+film")
+        expect(page.locator(".highlighted")).to_have_text("a lovely film")
+        for name, content in (("Examples", ".example"), ("Words", "#words-rows tr")):
+            open_tab(page, name)
+            expect(page.locator(content).first).to_be_visible()
+    finally:
+        there.stop()
 
 
 def test_without_a_token_nothing_is_asked_for(page):

@@ -14,7 +14,7 @@ import uvicorn
 from serve.helpers import SLOW, WAIT, Gate
 from vmask.serve.app import build_app
 from vmask.serve.config import ServeConfig
-from vmask.serve.protocol import protocol_for
+from vmask.serve.protocol import limited_protocol
 
 HEAD = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 LIMITS = {"header_seconds": 0.3, "body_seconds": 0.5, "max_client_connections": 5}
@@ -26,7 +26,7 @@ class Server:
     def __init__(self, models, folder, **limits):
         settings = ServeConfig(examples=0, **limits)
         self.app = build_app(models, settings)
-        self.protocol = protocol_for(settings, self.app.state.metrics.refused)
+        self.protocol = limited_protocol(settings, self.app.state.metrics.record_refused_connection)
         self._path = str(folder / "socket")
         self._listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listening.bind(self._path)
@@ -162,7 +162,7 @@ def test_what_is_no_http_is_told_so(server, content, caplog):
 def test_an_answer_that_nobody_takes_is_given_up(server):
     with server.connect() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
-        connection.sendall(b"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200)
+        connection.sendall(b"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200)
         until(lambda: server.protocol.clients[""] == 1)
         until(lambda: not server.protocol.clients)
 
@@ -179,7 +179,7 @@ def test_a_server_that_ends_waits_for_no_client_that_does_not_read(models, tmp_p
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         connection.settimeout(0.5)
         with contextlib.suppress(OSError):
-            connection.sendall(b"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000)
+            connection.sendall(b"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000)
         server.stop()
     assert not caplog.records
 

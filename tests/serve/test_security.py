@@ -9,16 +9,19 @@ from pathlib import Path
 
 import pytest
 
+import vmask.serve
 from serve.helpers import TEXT, Call
-from vmask.serve.app import PAGES, STATIC
 from vmask.serve.config import ServeConfig
-from vmask.serve.security import HEADERS, PUBLIC, Guard, with_headers
+from vmask.serve.security import HEADERS, SecurityMiddleware, with_headers
+from vmask.serve.static_files import load_static_files
+
+STATIC = Path(vmask.serve.__file__).parent / "static"
+FILES = {"/" if path.name == "index.html" else f"/{path.name}": path for path in STATIC.iterdir()}
+PUBLIC = [*FILES, "/docs", "/openapi.json", "/healthz"]
 
 ANSWERS = [
-    ("GET", "/", 200),
     ("HEAD", "/", 200),
-    ("GET", "/app.js", 200),
-    ("GET", "/app.css", 200),
+    *(("GET", path, 200) for path in FILES),
     ("GET", "/docs", 200),
     ("GET", "/openapi.json", 200),
     ("GET", "/healthz", 200),
@@ -41,7 +44,7 @@ ANSWERS = [
 def test_every_answer_has_the_headers(client, method, path, status):
     answer = client.request(method, path)
     assert answer.status_code == status, answer.text
-    check_headers(answer.headers, page=path.partition("?")[0] in (*PAGES, "/docs") and status == 200)
+    check_headers(answer.headers, page=path.partition("?")[0] in (*FILES, "/docs") and status == 200)
 
 
 def check_headers(headers, page=False):
@@ -213,21 +216,22 @@ def test_web_sockets_are_refused():
     async def send(message):
         sent.append(message)
 
-    asyncio.run(Guard(None, ServeConfig())({"type": "websocket"}, None, send))
+    asyncio.run(SecurityMiddleware(None, ServeConfig())({"type": "websocket"}, None, send))
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 
 TRAVERSALS = [
     "/static/index.html",
-    "/static/app.js",
+    "/static/main.js",
     "/index.html",
+    "/app.js",
     "/../app.py",
     "/..%2fapp.py",
     "/%2e%2e/%2e%2e/pyproject.toml",
     "/..\\app.py",
-    "/app.js/../app.py",
-    "/app.js%00.html",
-    "/app.js/",
+    "/main.js/../app.py",
+    "/main.js%00.html",
+    "/main.js/",
     "//app.py",
     "/app.py",
     "/.git/config",
@@ -235,7 +239,7 @@ TRAVERSALS = [
     "//etc/passwd",
     "/file:///etc/passwd",
     "/%2fetc%2fpasswd",
-    "/web/static/app.js",
+    "/serve/static/main.js",
 ]
 
 
@@ -249,16 +253,30 @@ def test_no_other_file_is_served(client, path):
 
 def test_there_are_no_other_routes(client):
     api = client.get("/openapi.json").json()["paths"]
-    assert {route.path for route in client.app.routes} == {*PAGES, *api, "/docs", "/openapi.json"}
+    assert {route.path for route in client.app.routes} == {*FILES, *api, "/docs", "/openapi.json"}
 
 
-def test_three_files_are_served_as_they_are(client):
-    assert {name for name, _ in PAGES.values()} == {"index.html", "app.js", "app.css"}
-    for path, (name, kind) in PAGES.items():
-        answer = client.get(path)
-        assert answer.content == (STATIC / name).read_bytes()
-        assert answer.headers["content-type"] == kind
-        assert client.head(path).content == b""
+@pytest.mark.parametrize("path", FILES)
+def test_every_file_of_the_page_is_served_as_it_is(client, path):
+    answer = client.get(path)
+    assert answer.content == FILES[path].read_bytes()
+    content_type = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}[FILES[path].suffix]
+    assert answer.headers["content-type"] == f"{content_type}; charset=utf-8"
+    assert client.head(path).content == b""
+
+
+def test_files_of_the_page_are_read_once(client, monkeypatch):
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail(f"{path} is read"))
+    assert client.get("/main.js").status_code == 200
+
+
+def test_other_files_in_the_folder_are_not_served(tmp_path, monkeypatch):
+    static = tmp_path / "static"
+    (static / "folder.js").mkdir(parents=True)
+    for name in ("index.html", "page.js", "page.js.orig", ".hidden", "notes.txt", "module.py"):
+        (static / name).write_bytes(b"content")
+    monkeypatch.setattr("vmask.serve.static_files.files", lambda package: tmp_path)
+    assert {*load_static_files()} == {"/", "/page.js"}
 
 
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC

@@ -18,7 +18,7 @@ import pytest
 from serve.helpers import TEXT, WAIT
 from vmask.errors import ConfigError
 from vmask.serve.config import is_loopback
-from vmask.serve.server import address_of, bind
+from vmask.serve.server import bind, local_address, network_address
 
 
 def test_a_port_that_is_taken_is_said_with_the_way_out():
@@ -27,7 +27,7 @@ def test_a_port_that_is_taken_is_said_with_the_way_out():
         with pytest.raises(ConfigError, match=f"Port {port} of 127.0.0.1 is taken. Choose another with --port"):
             bind("127.0.0.1", port)
     with bind("127.0.0.1", port) as again:  # a port that was just given up is free
-        assert address_of(again) == f"http://127.0.0.1:{port}"
+        assert local_address(again) == f"http://127.0.0.1:{port}"
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,34 @@ def test_a_port_that_needs_rights_is_said(monkeypatch):
 
 def test_addresses_for_a_browser():
     with bind("0.0.0.0", 0) as everywhere:
-        assert address_of(everywhere).startswith("http://127.0.0.1:")
+        assert local_address(everywhere).startswith("http://127.0.0.1:")
     with contextlib.suppress(ConfigError), bind("::1", 0) as six:  # not every machine has it
-        assert address_of(six).startswith("http://[::1]:")
+        assert local_address(six).startswith("http://[::1]:")
+    with bind("127.0.0.1", 0) as loopback:
+        assert network_address(loopback, "127.0.0.1") is None
+        assert network_address(loopback, "LOCALHOST") is None
     assert [is_loopback(host) for host in ("127.0.0.1", "::1", "LocalHost", "127.9.9.9")] == [True] * 4
     assert [is_loopback(host) for host in ("0.0.0.0", "::", "192.168.1.7", "example.org")] == [False] * 4
+
+
+def test_the_address_for_other_machines_is_the_bound_name_or_that_of_this_machine(monkeypatch):
+    with bind("127.0.0.1", 0) as listener:  # a name that leads to some address of this machine
+        port = listener.getsockname()[1]
+        assert network_address(listener, "box.example") == f"http://box.example:{port}"
+    with bind("0.0.0.0", 0) as everywhere:
+        port = everywhere.getsockname()[1]
+        for address, expected in (("192.168.1.7", f"http://192.168.1.7:{port}"), (None, None)):
+            monkeypatch.setattr("vmask.serve.server._own_address", lambda address=address: address)
+            assert network_address(everywhere, "0.0.0.0") == expected
+
+
+def test_without_a_network_this_machine_has_no_address_for_others(monkeypatch):
+    def unreachable(self, address):
+        raise OSError(101, "Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", unreachable)
+    with bind("0.0.0.0", 0) as everywhere:
+        assert network_address(everywhere, "0.0.0.0") is None
 
 
 class Running:
@@ -208,7 +231,7 @@ def test_a_body_that_is_announced_too_large_is_answered_before_it_comes(running)
 
 @pytest.mark.slow
 def test_no_other_file_is_served_over_a_socket(running):
-    for path in ("/../app.py", "/%2e%2e/app.py", "/..%2f..%2fconfig.py", "//etc/passwd", "/app.js/../app.py"):
+    for path in ("/../app.py", "/%2e%2e/app.py", "/..%2f..%2fconfig.py", "//etc/passwd", "/main.js/../app.py"):
         with socket.create_connection(("127.0.0.1", running.port), timeout=WAIT) as connection:
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode())
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 404"), path
@@ -223,7 +246,7 @@ def test_a_process_that_cannot_end_ends_all_the_same(model_folder):
         "from vmask.serve.app import create_app\n"
         "from vmask.serve.config import ServeConfig\n"
         "app = create_app([sys.argv[1]], settings=ServeConfig(examples=0), device='cpu')\n"
-        "server.END_SECONDS = 0.5\n"
+        "server.EXIT_SECONDS = 0.5\n"
         "def ready():\n"
         "    signal.raise_signal(signal.SIGTERM)\n"
         "    print('told', flush=True)\n"

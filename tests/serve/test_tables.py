@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from serve.helpers import WAIT, Call
 from vmask.errors import VmaskError
 from vmask.serve.config import ServeConfig
-from vmask.serve.jobs import Stopped
+from vmask.serve.jobs import JobCancelled
 from vmask.serve.queries import Prediction
-from vmask.serve.tables import Table, harmless, read_table, text_column, write_table
+from vmask.serve.tables import Table, escape_formula, read_table, text_column, write_table
 
 QUOTED = '\ufeffid;review\r\n1;"so ""good"" it was; lovely"\r\n2;"two\r\nlines, dreadful"\r\n\r\n3;=1+1\r\n'
 
@@ -45,6 +45,25 @@ def test_a_table_comes_back_with_predictions(client, served):
     assert [row[2] for row in rows] == served.classifier.predict(texts).tolist()
     for row, expected in zip(rows, served.classifier.predict_proba(texts).tolist(), strict=True):
         assert [float(cell) for cell in row[3:]] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_table_comes_back_as_json_with_a_summary(client, served):
+    texts = ["a lovely film", "", "so dreadful", "a lovely cast", "a lovely plot", "awful, =1+1", "<b>"]
+    rows = "".join(f'"{text}",{number}\r\n' for number, text in enumerate(texts))
+    content = f"review,predicted\r\n{rows}".encode("utf-8-sig")
+    plain = score(client, content)
+    found = score(client, content, format="json").json()
+    labels, probabilities = served.classifier.predict(texts), served.classifier.predict_proba(texts)
+    assert found["csv"].encode() == plain.content
+    assert (found["model"], found["labels"], found["column"]) == ("cnn", ["neg", "pos"], "review")
+    assert (found["total"], found["empty"]) == (7, 1)
+    assert found["added"] == ["predicted_2", "probability_neg", "probability_pos"]
+    assert found["counts"] == [(labels == label).sum() for label in found["labels"]]
+    assert [row["text"] for row in found["first"]] == texts[:5]
+    assert [row["label"] for row in found["first"]] == labels[:5].tolist()
+    assert [row["probability"] for row in found["first"]] == pytest.approx(probabilities[:5].max(1).tolist(), abs=1e-6)
+    none = score(client, b"text\n", format="json").json()
+    assert (none["total"], none["counts"], none["first"]) == (0, [0, 0], [])
 
 
 def test_every_row_of_a_long_table_is_answered(client, served, toy):
@@ -166,7 +185,7 @@ def test_labels_that_begin_like_a_formula_are_made_harmless(label):
     head, row = read_csv(written)
     assert row == ["=1+1", f"'{label}", "0.900000", "0.100000"]  # what the user sent stays
     assert head[2] == f"probability_{label}"
-    assert harmless("pos-1") == "pos-1"
+    assert escape_formula("pos-1") == "pos-1"
 
 
 def test_names_that_are_taken_get_a_number():
@@ -253,7 +272,7 @@ def test_a_client_that_leaves_ends_the_reading(client, monkeypatch):
             for _ in range(100 * WAIT):
                 check()
                 time.sleep(0.01)
-        except Stopped:
+        except JobCancelled:
             ended.set()
             raise
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, given
-from vmask.serve.config import TOKEN_VARIABLE, ServeConfig, is_loopback
+from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -30,9 +30,9 @@ def run(args: argparse.Namespace) -> int:
     from vmask.config import make
     from vmask.errors import MissingExtra
 
-    # What is wrong is said before a model is loaded.
-    named = {"token": os.environ.get(TOKEN_VARIABLE) or None, **given(args, ServeConfig)}
-    settings = make(ServeConfig, named)
+    # Report what is wrong before a model is loaded.
+    options = {"token": os.environ.get(TOKEN_VARIABLE) or None, **given(args, ServeConfig)}
+    settings = make(ServeConfig, options)
     if any(importlib.util.find_spec(name) is None for name in ("fastapi", "uvicorn", "prometheus_client")):
         raise MissingExtra("vmask serve", "serve")
     from vmask.persistence.model_folder import read_config
@@ -40,14 +40,13 @@ def run(args: argparse.Namespace) -> int:
     for folder in args.models:
         read_config(Path(folder))
     from vmask.serve.app import create_app
-    from vmask.serve.server import address_of, bind, run_app
+    from vmask.serve.server import bind, local_address, network_address, run_app
 
-    with bind(settings.host, settings.port) as listening:
-        if not is_loopback(settings.host):
-            whom = "who has the token" if settings.token else "who reaches it"
-            say(args, f"warning: other machines can reach {settings.host}; everybody {whom} may use the models")
+    with bind(settings.host, settings.port) as listener:
+        for warning in settings.warnings():
+            say(args, f"warning: {warning}")
         if settings.access_log:
-            logging.getLogger("vmask.access").setLevel(logging.INFO)  # with --quiet too: it was asked for
+            logging.getLogger("vmask.access").setLevel(logging.INFO)  # with --quiet too: it was requested
         app = create_app(
             args.models,
             settings=settings,
@@ -56,20 +55,26 @@ def run(args: argparse.Namespace) -> int:
             device=args.device,
             say=lambda line: say(args, line),
         )
-        address, models = address_of(listening), app.state.api.models
+        local, network = local_address(listener), network_address(listener, settings.host)
+        models = app.state.api.models
 
-        def ready() -> None:
+        def on_ready() -> None:
             if args.json:
-                print_json({"address": address, "docs": f"{address}/docs", "models": [one.name for one in models]})
+                addresses = {"address": local, "docs": f"{local}/docs"}
+                if network:
+                    addresses["network_address"] = network
+                print_json({**addresses, "models": [model.name for model in models]})
                 return
-            for served in models:
-                say_result(f"{served.name}: {served.title}")
-            say_result(f"{address} (the API: {address}/docs)")
+            for model in models:
+                say_result(f"{model.name}: {model.title}")
+            say_result(f"{local} (the API: {local}/docs)")
+            if network and network != local:
+                say_result(f"{network} (from other machines)")
             if settings.token:
                 say(args, "the page asks for the token; a link with #token=… behind the address has it along")
             say(args, "Ctrl-C stops")
             sys.stdout.flush()
 
-        run_app(app, listening, ready)
+        run_app(app, listener, on_ready)
     say(args, "stopped")
     return 0

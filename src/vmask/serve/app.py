@@ -1,4 +1,4 @@
-"""The routes: from HTTP to `Api` and back. Every answer is JSON but for the page, its script and style, and tables."""
+"""The routes: from HTTP to `Api` and back. Answers are JSON, except for the page, CSV tables and metrics."""
 
 from __future__ import annotations
 
@@ -20,27 +20,22 @@ from vmask.serve import schemas
 from vmask.serve.api import Api
 from vmask.serve.config import ServeConfig
 from vmask.serve.docs_page import docs_page
-from vmask.serve.http_errors import Json, Refusal, problem, refused
-from vmask.serve.loaded_model import Served, load_models
-from vmask.serve.monitor import Metrics, Monitor
-from vmask.serve.page_options import LARGEST
-from vmask.serve.security import Guard
+from vmask.serve.http_errors import SafeJsonResponse, UnsupportedMediaType, detail_response, error_response
+from vmask.serve.loaded_model import LoadedModel, load_models
+from vmask.serve.monitor import Metrics, MetricsMiddleware
+from vmask.serve.security import SecurityMiddleware
+from vmask.serve.static_files import StaticFile, load_static_files
 
-STATIC = Path(__file__).parent / "static"
-PAGES = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
-    "/app.css": ("app.css", "text/css; charset=utf-8"),
-}
-"""All files that are served."""
 DESCRIPTION = (
     "Predictions of text classifiers, and the words that decide them. Where the server was started with a token, every "
     "request but for the page, this document and /healthz sends it: Authorization: Bearer TOKEN."
 )
-MOST_SHOWN = 1000
-"""Words or examples in an answer."""
-LONGEST_HEADER = 500
-"""Characters of a name that an answer has in a header."""
+MAX_HEADER = 500
+"""Characters of a column name in a header of an answer, at most."""
+REVALIDATE = {"Cache-Control": "no-cache"}
+"""Browsers may store the page, but ask for it anew: the server may have been updated."""
+
+NoQuery = Annotated[schemas.NoQuery, Query()]
 
 
 def create_app(
@@ -52,33 +47,35 @@ def create_app(
     device: str = "auto",
     say: Callable[[str], None] | None = None,
 ) -> FastAPI:
-    """The app that serves some model folders.
+    """Load model folders and return the app that serves them.
 
     Args:
         folders: the model folders.
-        settings: limits and names.
+        settings: address, access control and limits.
         data: dataset, file or folder to take examples from; by default the one a model was trained on.
         data_dir: folder with local datasets.
         device: where to compute.
-        say: where to tell what is missing.
+        say: called with a message for each model without examples.
 
     Raises:
-        ModelFolderError: for a folder that holds no model.
+        ModelFolderError: if a folder holds no model.
     """
     settings = settings or ServeConfig()
-    talk = {} if say is None else {"say": say}
-    models = load_models(folders, data=data, data_dir=data_dir, device=device, examples=settings.examples, **talk)
+    messages = {} if say is None else {"say": say}
+    models = load_models(folders, data=data, data_dir=data_dir, device=device, examples=settings.examples, **messages)
     return build_app(models, settings)
 
 
-def build_app(models: Sequence[Served], settings: ServeConfig) -> FastAPI:
-    """The app that serves some models; its `state.api` does the work, its `state.metrics` counts."""
+def build_app(models: Sequence[LoadedModel], settings: ServeConfig) -> FastAPI:
+    """Return the app that serves models that are loaded. Its `state` has the `api` and the `metrics`."""
     metrics = Metrics(models)
     api = Api(models, settings, metrics)
+    static_files = load_static_files()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         api.start()
+        app.openapi()  # FastAPI caches it; the first invalid request should not wait for it
         yield
         api.close()
 
@@ -90,117 +87,111 @@ def build_app(models: Sequence[Served], settings: ServeConfig) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
         lifespan=lifespan,
-        default_response_class=Json,
+        default_response_class=SafeJsonResponse,
     )
     app.state.api, app.state.metrics = api, metrics
-    _add_errors(app)
-    _add_pages(app)
-    _add_models(app, api)
-    _add_texts(app, api)
-    _add_metrics(app, metrics)
+    _add_error_handlers(app)
+    _add_page(app, static_files)
+    _add_model_routes(app, api)
+    _add_text_routes(app, api)
+    _add_table_route(app, api)
+    _add_metrics_route(app, metrics)
     paths = {getattr(route, "path", "") for route in app.routes}
-    app.add_middleware(Guard, settings=settings, failed=metrics.faults.inc)
-    app.add_middleware(Monitor, metrics=metrics, paths=paths, write=settings.access_log)  # around the guard
+    public = {*static_files, "/docs", "/openapi.json", "/healthz"}
+    app.add_middleware(SecurityMiddleware, settings=settings, public=public, on_fault=metrics.faults.inc)
+    # Added last, so it is outermost and counts what the security middleware refuses.
+    app.add_middleware(MetricsMiddleware, metrics=metrics, paths=paths, access_log=settings.access_log)
     return app
 
 
-def _refusals(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """The answers of a route to requests that it refuses, for the OpenAPI document."""
-    said = {
+def _error_responses(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """Return the error answers of a route, for the OpenAPI document."""
+    descriptions = {
         400: "The request cannot be read",
-        401: "The token is missing or another; only where the server asks for one",
-        404: "There is no such thing",
+        401: "The token is missing or wrong; only if the server was started with one",
+        404: "Not found",
         408: "It took longer than the limit",
         413: "It is larger than the limit",
-        415: "It is of the wrong kind",
-        422: "It cannot be answered",
-        429: "The server is busy; `Retry-After` says when to ask again",
+        415: "Unsupported content type",
+        422: "Invalid request",
+        429: "The server is busy; `Retry-After` says when to try again",
     }
-    return {code: {"model": schemas.Problem, "description": said[code]} for code in (401, *codes)}
+    return {code: {"model": schemas.Problem, "description": descriptions[code]} for code in (401, *codes)}
 
 
-def _add_pages(app: FastAPI) -> None:
-    def page(name: str, kind: str) -> Callable[[], Any]:
-        async def read() -> Response:
-            path = STATIC / name
-            if not path.is_file():
-                raise HTTPException(404)
-            return Response(path.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
+def _add_page(app: FastAPI, static_files: dict[str, StaticFile]) -> None:
+    def handler_for(file: StaticFile) -> Callable[[], Any]:
+        async def send_file() -> Response:
+            return Response(file.content, media_type=file.content_type, headers=REVALIDATE)
 
-        return read
+        return send_file
 
-    for route, (name, kind) in PAGES.items():
-        app.add_api_route(route, page(name, kind), methods=["GET", "HEAD"], include_in_schema=False)
+    for path, file in static_files.items():
+        app.add_api_route(path, handler_for(file), methods=["GET", "HEAD"], include_in_schema=False)
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
         page = docs_page(app.openapi(), str(request.base_url).rstrip("/"))
-        return Response(page, media_type="text/html; charset=utf-8", headers={"Cache-Control": "no-cache"})
+        return Response(page, media_type="text/html; charset=utf-8", headers=REVALIDATE)
 
 
-def _add_models(app: FastAPI, api: Api) -> None:
+def _add_model_routes(app: FastAPI, api: Api) -> None:
     @app.get("/healthz", response_model=schemas.Health)
     async def health() -> Response:
-        """Whether the server is there."""
-        return Json({"status": "ok", "version": __version__, "models": len(api.models)})
+        """Whether the server is running."""
+        return SafeJsonResponse({"status": "ok", "version": __version__, "models": len(api.models)})
 
-    @app.get("/api/options", response_model=schemas.Options, responses=_refusals())
-    async def options() -> Response:
+    @app.get("/api/options", response_model=schemas.Options, responses=_error_responses(422))
+    async def options(query: NoQuery) -> Response:
         """The models, explainers and their options, and the limits of requests."""
-        return Json(api.options())
+        return SafeJsonResponse(api.options())
 
-    @app.get("/api/words", response_model=schemas.Words, responses=_refusals(404, 422))
-    async def words(
-        model: Annotated[str | None, Query(description="Name of a model; by default the first.")] = None,
-        query: Annotated[str, Query(description="Only words that contain this.")] = "",
-        min_count: Annotated[int, Query(ge=0, le=LARGEST, description="Seen so often in training.")] = 1,
-        sort: Annotated[schemas.Sort, Query(description="The order of the words.")] = "importance",
-        limit: Annotated[int, Query(ge=0, le=MOST_SHOWN, description="How many words.")] = 100,
-        offset: Annotated[int, Query(ge=0, le=LARGEST, description="Leave out so many first.")] = 0,
-    ) -> Response:
-        """The words of a model, by how much it uses them wherever they stand."""
-        return Json(await api.words(model, query, min_count, sort, limit, offset))
+    @app.get("/api/words", response_model=schemas.Words, responses=_error_responses(404, 422))
+    async def words(query: Annotated[schemas.WordsQuery, Query()]) -> Response:
+        """The words of a model by their global importance, count or name."""
+        return SafeJsonResponse(await api.words(query))
+
+    preparing = {"model": schemas.Preparing, "description": "The examples are being predicted; try again soon"}
 
     @app.get(
         "/api/examples",
         response_model=schemas.ShownExamples,
-        responses={202: {"model": schemas.Preparing, "description": "Ask again in a moment"}, **_refusals(404, 422)},
+        responses={202: preparing, **_error_responses(404, 422)},
     )
-    async def examples(
-        request: Request,
-        model: Annotated[str | None, Query(description="Name of a model; by default the first.")] = None,
-        show: Annotated[schemas.Show, Query(description="Which; `uncertain`: all, least certain first.")] = "all",
-        label: Annotated[str | None, Query(description="Only those with this label.")] = None,
-        predicted: Annotated[str | None, Query(description="Only those with this prediction.")] = None,
-        query: Annotated[str, Query(description="Only texts that contain this.")] = "",
-        limit: Annotated[int, Query(ge=0, le=MOST_SHOWN, description="How many examples.")] = 20,
-        offset: Annotated[int, Query(ge=0, le=LARGEST, description="Leave out so many first.")] = 0,
-    ) -> Response:
+    async def examples(request: Request, query: Annotated[schemas.ExamplesQuery, Query()]) -> Response:
         """Test texts of the dataset that a model was trained on, with its predictions."""
-        found = await api.examples(request, model, show, label, predicted, query, limit, offset)
-        return Json(found, 202 if "preparing" in found else 200)
+        answer = await api.examples(request, query)
+        return SafeJsonResponse(answer, 202 if "preparing" in answer else 200)
 
 
-def _add_texts(app: FastAPI, api: Api) -> None:
-    @app.post("/api/predict", response_model=schemas.Predictions, responses=_refusals(400, 404, 413, 422, 429))
-    async def predict(request: Request, asked: schemas.PredictRequest) -> Response:
-        """Classify texts, with words hidden where that is asked."""
-        return Json(await api.predict(request, asked))
+def _add_text_routes(app: FastAPI, api: Api) -> None:
+    @app.post("/api/predict", response_model=schemas.Predictions, responses=_error_responses(400, 404, 413, 422, 429))
+    async def predict(request: Request, body: schemas.PredictRequest, query: NoQuery) -> Response:
+        """Classify texts, with hidden words if requested."""
+        return SafeJsonResponse(await api.predict(request, body))
 
-    @app.post("/api/explain", response_model=schemas.Explanations, responses=_refusals(400, 404, 408, 413, 422, 429))
-    async def explain(request: Request, asked: schemas.ExplainRequest) -> Response:
-        """Which words of the texts matter. Explanations that take long wait for their turn; hang up to cancel."""
-        return Json(await api.explain(request, asked))
+    @app.post(
+        "/api/explain", response_model=schemas.Explanations, responses=_error_responses(400, 404, 408, 413, 422, 429)
+    )
+    async def explain(request: Request, body: schemas.ExplainRequest, query: NoQuery) -> Response:
+        """Score the words of texts. Slow explanations wait in a queue; close the connection to cancel one."""
+        return SafeJsonResponse(await api.explain(request, body))
 
+
+def _add_table_route(app: FastAPI, api: Api) -> None:
     file = {"schema": {"type": "string", "format": "binary"}}
     content = {"text/csv": file, "application/octet-stream": file}
-    scored = {
+    scored_table = {
+        "model": schemas.ScoredTable,
         "content": {"text/csv": {"schema": {"type": "string"}}},
         "description": "The table with predictions",
         "headers": {
-            "X-Text-Column": {"description": "The column of the texts, URL-encoded.", "schema": {"type": "string"}},
+            "X-Text-Column": {
+                "description": "The column of the texts, URL-encoded; of a CSV answer.",
+                "schema": {"type": "string"},
+            },
             "X-Empty-Texts": {
-                "description": "How many texts were empty; they are scored like all others.",
+                "description": "Number of texts that are empty; they are scored like all others. Of a CSV answer.",
                 "schema": {"type": "integer"},
             },
         },
@@ -209,41 +200,37 @@ def _add_texts(app: FastAPI, api: Api) -> None:
     @app.post(
         "/api/table",
         response_class=Response,
-        responses={200: scored, **_refusals(404, 413, 415, 422, 429)},
+        responses={200: scored_table, **_error_responses(404, 413, 415, 422, 429)},
         openapi_extra={"requestBody": {"content": content, "required": True}},
     )
-    async def table(
-        request: Request,
-        model: Annotated[str | None, Query(description="Name of a model; by default the first.")] = None,
-        column: Annotated[str | None, Query(description="Column with the texts; by default the obvious one.")] = None,
-        filename: Annotated[str, Query(description="Its ending says the kind: .csv .tsv .jsonl")] = "table.csv",
-        format: Annotated[schemas.TableFormat, Query(description="What to answer with.")] = "csv",
-    ) -> Response:
+    async def table(request: Request, query: Annotated[schemas.TableQuery, Query()]) -> Response:
         """Classify every row of a table: send a CSV, TSV or JSON lines file, get it back as CSV with predictions."""
         if request.headers.get("content-type", "").partition("/")[0] == "multipart":
-            raise Refusal("Send the file itself as the body of the request, not a form.", status=415)
-        found = await api.table(request, await request.body(), model, column, filename)
+            raise UnsupportedMediaType("Send the file itself as the body of the request, not a form.")
+        scored = await api.table(request, await request.body(), query)
+        if query.format == "json":
+            return SafeJsonResponse(scored.to_dict())
         headers = {
-            "Content-Disposition": f'attachment; filename="{safe_stem(filename)}-predicted.csv"',
-            "X-Text-Column": quote(found.column[:LONGEST_HEADER], errors="replace"),
-            "X-Empty-Texts": str(found.empty),
+            "Content-Disposition": f'attachment; filename="{safe_stem(query.filename)}-predicted.csv"',
+            "X-Text-Column": quote(scored.column[:MAX_HEADER], errors="replace"),
+            "X-Empty-Texts": str(scored.empty),
         }
-        return Response(found.csv, media_type="text/csv; charset=utf-8", headers=headers)
+        return Response(scored.csv, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _add_metrics(app: FastAPI, metrics: Metrics) -> None:
+def _add_metrics_route(app: FastAPI, metrics: Metrics) -> None:
     text: dict[int | str, dict[str, Any]] = {
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The numbers"}
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics"}
     }
 
-    @app.get("/metrics", response_class=Response, responses={**text, **_refusals()})
-    async def numbers() -> Response:
-        """Numbers for Prometheus: requests, latencies, faults, queues, the models, the process."""
+    @app.get("/metrics", response_class=Response, responses={**text, **_error_responses()})
+    async def render_metrics() -> Response:
+        """Metrics for Prometheus: requests, latencies, faults, queues, the models, the process."""
         return Response(metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def safe_stem(filename: str) -> str:
-    """The name of a file without folders and ending, of letters that any system takes.
+    """Return the name of a file without folders and extension, of characters that every system accepts.
 
     >>> safe_stem('../old "reviews".csv')
     'old__reviews_'
@@ -252,45 +239,54 @@ def safe_stem(filename: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", stem)[:100] or "table"
 
 
-def _add_errors(app: FastAPI) -> None:
-    async def refusal(request: Request, error: Exception) -> Response:
+def _add_error_handlers(app: FastAPI) -> None:
+    async def handle_vmask_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, VmaskError)
-        return refused(error)
+        return error_response(error)
 
-    async def invalid(request: Request, error: Exception) -> Response:
+    async def handle_validation_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        return problem(sentence(error.errors()[0]), 422)
+        operation = app.openapi()["paths"][request.scope["route"].path][request.method.lower()]
+        parameters = [parameter["name"] for parameter in operation.get("parameters", ())]
+        return detail_response(validation_message(error.errors()[0], parameters), 422)
 
-    async def http(request: Request, error: Exception) -> Response:
+    async def handle_http_exception(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        said = {
+        messages = {
             400: "The body of the request is not JSON that can be read.",
             404: "There is nothing here. /docs lists what there is.",
             405: f"{request.method} does not work here. /docs lists what does.",
         }
-        detail = said.get(error.status_code, str(error.detail))
-        return problem(detail, error.status_code, error.headers)
+        detail = messages.get(error.status_code, str(error.detail))
+        return detail_response(detail, error.status_code, error.headers)
 
-    app.add_exception_handler(VmaskError, refusal)
-    app.add_exception_handler(RequestValidationError, invalid)
-    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(VmaskError, handle_vmask_error)
+    app.add_exception_handler(RequestValidationError, handle_validation_error)
+    app.add_exception_handler(HTTPException, handle_http_exception)
 
 
-def sentence(error: dict[str, Any]) -> str:
-    """The first thing that is wrong with a request, in a sentence.
+def validation_message(error: dict[str, Any], parameters: Sequence[str] = ()) -> str:
+    """Return an error of pydantic as a sentence.
 
-    >>> sentence({"loc": ("body", "texts", 0), "msg": "Input should be a valid string", "type": "string_type"})
+    Args:
+        error: the error, as pydantic describes it.
+        parameters: names of the query parameters of the route.
+
+    >>> validation_message({"loc": ("body", "texts", 0), "msg": "Input should be a valid string", "type": "x"})
     'texts[0]: input should be a valid string.'
     """
-    place, *inside = error["loc"]
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in inside).lstrip(".")
+    source, *path = error["loc"]
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
     kind, message = error["type"], str(error["msg"])
     if kind == "json_invalid":
         reason = error.get("ctx", {}).get("error", "it cannot be read")
-        return f"The body of the request is not JSON: {reason}, at character {inside[0] if inside else 0}."
-    if place == "body" and not inside:
+        return f"The body of the request is not JSON: {reason}, at character {path[0] if path else 0}."
+    if source == "body" and not path:
         return "The body of the request must be a JSON object, sent with Content-Type: application/json."
+    if kind == "extra_forbidden" and source == "query":
+        available = f"There are: {', '.join(parameters)}." if parameters else "This request has none."
+        return f"There is no query parameter {name!r}.{did_you_mean(name, parameters)} {available}"
     if kind == "extra_forbidden":
-        known = {*schemas.PredictRequest.model_fields, *schemas.ExplainRequest.model_fields}
-        return f"There is no field {name!r}.{did_you_mean(name, known)} /docs lists those that there are."
+        fields = {*schemas.PredictRequest.model_fields, *schemas.ExplainRequest.model_fields}
+        return f"There is no field {name!r}.{did_you_mean(name, fields)} /docs lists those that there are."
     return f"{name}: {message[:1].lower()}{message[1:]}."

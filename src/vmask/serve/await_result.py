@@ -1,4 +1,4 @@
-"""Wait for an answer for as long as the client does."""
+"""Wait for a result, but no longer than the client does."""
 
 from __future__ import annotations
 
@@ -8,45 +8,50 @@ from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from vmask.serve.http_errors import ClientGone, TimeUp
+from vmask.serve.http_errors import ClientDisconnected, RequestTimeout
 
 T = TypeVar("T")
 
 
-async def answer_to(
-    request: Request, future: Future[T], seconds: float | None = None, late: str = "", keep: bool = False
+async def await_result(
+    request: Request,
+    future: Future[T],
+    timeout: float | None = None,
+    timeout_message: str = "",
+    *,
+    cancel: bool = True,
 ) -> T:
-    """The result of a future.
+    """Wait for the result of a future that another thread sets.
 
     Args:
-        request: who waits.
-        future: for what.
-        seconds: how long at most.
-        late: what to say where that was not enough.
-        keep: do not cancel the future when nobody waits any more: others will.
+        request: the request that waits; its body must have been read.
+        future: the result.
+        timeout: seconds to wait at most.
+        timeout_message: message of the error after that time.
+        cancel: cancel the future when this request stops waiting. Choose False if other requests wait for it too.
 
     Raises:
-        ClientGone: as soon as the client has gone.
-        TimeUp: when the time is up.
+        ClientDisconnected: as soon as the client closes the connection.
+        RequestTimeout: after `timeout` seconds.
     """
-    wanted: asyncio.Future[T] = asyncio.wrap_future(future)
-    gone = asyncio.ensure_future(_gone(request))
-    either: set[asyncio.Future[Any]] = {wanted, gone}
+    result: asyncio.Future[T] = asyncio.wrap_future(future)
+    disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
+    either: set[asyncio.Future[Any]] = {result, disconnect}
     try:
-        await asyncio.wait(either, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if wanted.done():
-            return wanted.result()
-        left = gone.done()
+        await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if result.done():
+            return result.result()
+        disconnected = disconnect.done()
     finally:
-        gone.cancel()
-        if not keep and not wanted.done():
-            wanted.cancel()  # and the future with it
-    if left:
-        raise ClientGone("The client went away.")
-    raise TimeUp(late)
+        disconnect.cancel()
+        if cancel and not result.done():
+            result.cancel()  # and `future` with it
+    if disconnected:
+        raise ClientDisconnected("The client has closed the connection.")
+    raise RequestTimeout(timeout_message)
 
 
-async def _gone(request: Request) -> None:
-    """Ends when the client has gone."""
+async def _wait_for_disconnect(request: Request) -> None:
+    """Return when the client has closed the connection. `Request.is_disconnected` only polls."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

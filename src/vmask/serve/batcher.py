@@ -1,4 +1,4 @@
-"""Questions of many requests, joined into one call of the model by a single thread."""
+"""Dynamic batching: one thread joins the queries of many requests into calls of the model."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from typing import Any
 from vmask.serve.http_errors import ShuttingDown
 
 Run = Callable[[list[Any]], Sequence[Any]]
-"""Answers to some units, one each; an exception among them is the answer to its unit alone."""
+"""Computes one answer for each item. An exception among the answers is the error of that item alone."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Questions that one call of the model can answer together.
+class ModelQuery:
+    """A kind of query. Queries with equal keys can be answered by one call of the model.
 
     Attributes:
-        key: what is asked, of which model, and how; equal for such questions.
+        key: name of the query, name of the model, and parameters.
         run: the call.
-        budget: how much a call should compute, in the sizes of units, so that nobody waits long for the next.
+        budget: total size of the items of a call, at most; it bounds how long the next call has to wait.
     """
 
     key: tuple[str, ...]
@@ -32,93 +32,98 @@ class Kind:
     budget: int = field(compare=False)
 
 
-Done = Callable[[Kind, int, float], None]
+OnBatch = Callable[[ModelQuery, int, float], None]
+"""Called after each call of a model with the query, the number of items and the seconds it took."""
 
 
 @dataclass(eq=False)
-class Asked:
-    """A request: what it asks, and as far as it is answered, the answers.
+class PendingQuery:
+    """A query of one request, with the answers so far.
 
     Attributes:
-        kind: what is asked.
-        units: about what.
-        sizes: how much work each unit is, in the measure of `kind.budget`.
-        answers: to the first of the units.
-        future: all answers; one who cancels it is not answered.
+        query: what to compute.
+        items: inputs, e.g. texts.
+        sizes: size of each item, in the unit of `query.budget`.
+        answers: answers to the first items.
+        future: all answers; cancel it to drop the query.
     """
 
-    kind: Kind
-    units: Sequence[Any]
+    query: ModelQuery
+    items: Sequence[Any]
     sizes: Sequence[int]
     answers: list[Any] = field(default_factory=list)
     future: Future[list[Any]] = field(default_factory=Future)
 
     @property
-    def share_done(self) -> float:
-        """How much is answered, from 0 to 1."""
-        return len(self.answers) / max(len(self.units), 1)
+    def progress(self) -> float:
+        """Share of the items that are answered, from 0 to 1."""
+        return len(self.answers) / max(len(self.items), 1)
 
-    def take(self, budget: int) -> list[Any]:
-        """The next units: at least one, and as many as fit."""
+    def next_items(self, budget: int) -> list[Any]:
+        """Return the next items: at least one, and as many as fit into the budget."""
         start = stop = len(self.answers)
-        while stop < len(self.units) and (stop == start or budget >= self.sizes[stop]):
+        while stop < len(self.items) and (stop == start or budget >= self.sizes[stop]):
             budget -= self.sizes[stop]
             stop += 1
-        return list(self.units[start:stop])
+        return list(self.items[start:stop])
+
+
+Batch = list[tuple[PendingQuery, list[Any]]]
+"""Queries with equal keys, and the items of each that are computed together."""
 
 
 class Batcher:
-    """A thread that answers questions, those of one kind together.
+    """A thread that answers queries, those with equal keys together.
 
-    A request that is larger than a call goes behind all others after each, so that one of a few texts does not wait
-    until one of thousands is done. A request whose future is cancelled is dropped.
+    A query that does not fit into one call goes to the end of the line after each call, so that a request of a few
+    texts does not wait for one of thousands. A query whose future is cancelled is dropped.
 
     Args:
-        done: told of every call: what was asked, of how many units, how many seconds it took.
+        on_batch: called after each call of a model.
     """
 
-    def __init__(self, done: Done = lambda kind, units, seconds: None) -> None:
-        self._done = done
-        self._waiting: deque[Asked] = deque()
+    def __init__(self, on_batch: OnBatch = lambda query, items, seconds: None) -> None:
+        self._on_batch = on_batch
+        self._waiting: deque[PendingQuery] = deque()
         self._ready = threading.Condition()
         self._thread: threading.Thread | None = None
         self._closed = False
 
     def __len__(self) -> int:
-        """How many requests wait."""
+        """Return the number of queries that wait."""
         return len(self._waiting)
 
-    def ask(self, kind: Kind, units: Sequence[Any], sizes: Sequence[int]) -> Asked:
-        """Put a question into the queue.
+    def submit(self, query: ModelQuery, items: Sequence[Any], sizes: Sequence[int]) -> PendingQuery:
+        """Add a query to the line.
 
         Args:
-            kind: what is asked.
-            units: about what.
-            sizes: how much work each unit is, in the measure of `kind.budget`.
+            query: what to compute.
+            items: inputs, e.g. texts.
+            sizes: size of each item, in the unit of `query.budget`.
 
         Raises:
-            ShuttingDown: where nothing is answered any more.
+            ShuttingDown: if the batcher is closed.
         """
-        asked = Asked(kind, units, sizes)
+        pending = PendingQuery(query, items, sizes)
         with self._ready:
             if self._closed:
                 raise ShuttingDown("The server is shutting down.")
-            if not units:
-                asked.future.set_result([])
-                return asked
-            self._waiting.append(asked)
+            if not items:
+                pending.future.set_result([])
+                return pending
+            self._waiting.append(pending)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="vmask-predict", daemon=True)
                 self._thread.start()
             self._ready.notify()
-        return asked
+        return pending
 
     def close(self, seconds: float = 0.0) -> bool:
-        """Answer nothing more; wait so long for the thread. Returns whether it has ended."""
+        """Fail all queries, wait up to `seconds` for the thread, and return whether it has ended."""
         with self._ready:
             self._closed = True
-            for asked in self._waiting:
-                _fail(asked, ShuttingDown("The server is shutting down."))
+            for pending in self._waiting:
+                _fail(pending, ShuttingDown("The server is shutting down."))
             self._waiting.clear()
             self._ready.notify()
         if self._thread is not None:
@@ -131,65 +136,66 @@ class Batcher:
                 self._ready.wait_for(lambda: self._waiting or self._closed)
                 if self._closed:
                     return
-                chosen = self._next_round()
-            if chosen:
-                _answer(chosen, self._done)
+                batch = self._next_batch()
+            if batch:
+                _compute(batch, self._on_batch)
                 with self._ready:
-                    for asked, _ in chosen:
-                        self._settle(asked)
-            del chosen  # nothing of a request is held while waiting for the next
+                    for pending, _ in batch:
+                        self._settle(pending)
+            del batch  # keep nothing of a request while waiting for the next
 
-    def _next_round(self) -> list[tuple[Asked, list[Any]]]:
-        """The next units of all requests of the kind that waits longest."""
-        self._waiting = deque(asked for asked in self._waiting if not asked.future.done())
+    def _next_batch(self) -> Batch:
+        """Return the next items of all queries whose key equals that of the first in line."""
+        self._waiting = deque(pending for pending in self._waiting if not pending.future.done())
         if not self._waiting:
             return []
-        kind = self._waiting[0].kind
-        chosen: list[tuple[Asked, list[Any]]] = []
-        left = kind.budget
-        for asked in self._waiting:
-            if asked.kind == kind and (left > 0 or not chosen):
-                start = len(asked.answers)
-                units = asked.take(left)
-                left -= sum(asked.sizes[start : start + len(units)])
-                chosen.append((asked, units))
-        return chosen
+        query = self._waiting[0].query
+        batch: Batch = []
+        budget = query.budget
+        for pending in self._waiting:
+            if pending.query == query and (budget > 0 or not batch):
+                start = len(pending.answers)
+                items = pending.next_items(budget)
+                budget -= sum(pending.sizes[start : start + len(items)])
+                batch.append((pending, items))
+        return batch
 
-    def _settle(self, asked: Asked) -> None:
-        """Hand out the answers of a request that is done; put one that is not behind all others."""
+    def _settle(self, pending: PendingQuery) -> None:
+        """Resolve a query that is answered; move one that is not to the end of the line."""
         with suppress(ValueError):
-            self._waiting.remove(asked)
-        if asked.future.done():
+            self._waiting.remove(pending)
+        if pending.future.done():
             return
-        if len(asked.answers) < len(asked.units):
-            self._waiting.append(asked)
+        if len(pending.answers) < len(pending.items):
+            self._waiting.append(pending)
         else:
             with suppress(InvalidStateError):  # cancelled this very moment
-                asked.future.set_result(asked.answers)
+                pending.future.set_result(pending.answers)
 
 
-def _answer(chosen: Sequence[tuple[Asked, list[Any]]], done: Done) -> None:
-    """Answer the chosen units of several requests in one call; where that fails, each request in its own."""
-    kind, began = chosen[0][0].kind, time.perf_counter()
+def _compute(batch: Batch, on_batch: OnBatch) -> None:
+    """Answer the items of a batch in one call. If the call fails, repeat it for each query alone."""
+    query, began = batch[0][0].query, time.perf_counter()
     try:
-        answers = list(kind.run([unit for _, units in chosen for unit in units]))
+        answers = list(query.run([item for _, items in batch for item in items]))
     except Exception as error:
-        if len(chosen) == 1:
-            _fail(chosen[0][0], error)
+        if len(batch) == 1:
+            _fail(batch[0][0], error)
         else:
-            for one in chosen:
-                _answer([one], done)
+            for part in batch:
+                _compute([part], on_batch)
         return
-    done(kind, len(answers), time.perf_counter() - began)
-    at = 0
-    for asked, units in chosen:
-        mine = answers[at : at + len(units)]
-        at += len(units)
-        if failed := next((one for one in mine if isinstance(one, Exception)), None):
-            _fail(asked, failed)
-        asked.answers.extend(mine)
+    on_batch(query, len(answers), time.perf_counter() - began)
+    start = 0
+    for pending, items in batch:
+        own_answers = answers[start : start + len(items)]
+        start += len(items)
+        failure = next((answer for answer in own_answers if isinstance(answer, Exception)), None)
+        if failure is not None:
+            _fail(pending, failure)
+        pending.answers.extend(own_answers)
 
 
-def _fail(asked: Asked, error: Exception) -> None:
+def _fail(pending: PendingQuery, error: Exception) -> None:
     with suppress(InvalidStateError):
-        asked.future.set_exception(error)
+        pending.future.set_exception(error)

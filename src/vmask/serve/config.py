@@ -10,11 +10,13 @@ from vmask.config import check_positive, option
 from vmask.errors import ConfigError
 
 TOKEN_VARIABLE = "VMASK_TOKEN"
+MIN_TOKEN = 16
+"""Characters that a token should have where other machines can reach the server."""
 
 
 @dataclass(frozen=True)
 class ServeConfig:
-    """Where the server listens, whom it answers, and how much it takes on."""
+    """Address, access control and limits of the server."""
 
     port: int = option(8000, "port; 0 takes one that is free")
     host: str = option(
@@ -70,18 +72,31 @@ class ServeConfig:
                 "secret, e.g. of `openssl rand -hex 32`, or say --insecure to let everybody use the models."
             )
 
+    def warnings(self) -> list[str]:
+        """Return what the operator should know before other machines reach the server."""
+        if is_loopback(self.host):
+            return []
+        users = "who has the token" if self.token else "who reaches it"
+        lines = [f"other machines can reach {self.host}; everybody {users} may use the models"]
+        if self.token and len(self.token) < MIN_TOKEN:
+            lines.append(
+                f"the token has {len(self.token)} characters, which can be guessed; use at least {MIN_TOKEN}, "
+                "e.g. of `openssl rand -hex 32`"
+            )
+        return lines
+
     def limits(self) -> dict[str, float]:
-        """What a request must keep within, by name."""
-        named = {f.name.removeprefix("max_"): getattr(self, f.name) for f in fields(self) if f.name.startswith("max_")}
-        return {**named, "explain_seconds": self.explain_seconds}
+        """Return the limits of requests, by name."""
+        limits = {f.name.removeprefix("max_"): getattr(self, f.name) for f in fields(self) if f.name.startswith("max_")}
+        return {**limits, "explain_seconds": self.explain_seconds}
 
     def allowed_hosts(self) -> tuple[str, ...]:
-        """Names by which the server may be called, as they were given."""
+        """Return the additional names of the server, in lower case."""
         return tuple(name.strip().lower() for name in (self.allow_host or "").split(",") if name.strip())
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
+    """Whether an address can be reached from this machine only."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,7 @@
-"""`/docs`: the API for people, made from its OpenAPI document. It asks no other server for scripts or styles."""
+"""`/docs`: the documentation of the API, made from its OpenAPI document.
+
+FastAPI's own page loads its scripts and styles from another server, which the content security policy forbids.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ _PAGE = """<!doctype html>
 
 
 def docs_page(document: Mapping[str, Any], address: str) -> str:
-    """The page.
+    """Return the page as HTML.
 
     Args:
         document: an OpenAPI document.
-        address: of the server, for the examples.
+        address: address of the server, for the examples.
     """
     paths = "\n".join(
         _operation(document, path, method, operation, address)
@@ -59,8 +62,9 @@ def _operation(document: Mapping[str, Any], path: str, method: str, operation: M
     ]
     if parameters := operation.get("parameters"):
         rows = [
-            (one["name"], _type(one.get("schema", {})), _default(one.get("schema", {})), one.get("description", ""))
-            for one in parameters
+            (parameter["name"], _type(schema), _default(schema), parameter.get("description", ""))
+            for parameter in parameters
+            for schema in [parameter.get("schema", {})]
         ]
         parts.append(_table(("parameter", "type", "default", "what"), rows))
     for kind, content in operation.get("requestBody", {}).get("content", {}).items():
@@ -75,17 +79,22 @@ def _operation(document: Mapping[str, Any], path: str, method: str, operation: M
 
 
 def _answer(answer: Mapping[str, Any]) -> str:
-    found = [_linked(content["schema"]) for content in answer.get("content", {}).values() if content.get("schema")]
+    types = [_linked(content["schema"]) for content in answer.get("content", {}).values() if content.get("schema")]
     headers = answer.get("headers", {}).items()
-    more = [f"<br><code>{escape(name)}</code> {escape(header.get('description', ''))}" for name, header in headers]
-    return (f": {', '.join(found)}" if found else "") + "".join(more)
+    lines = [f"<br><code>{escape(name)}</code> {escape(header.get('description', ''))}" for name, header in headers]
+    return (f": {', '.join(types)}" if types else "") + "".join(lines)
 
 
 def _schema(name: str, schema: Mapping[str, Any]) -> str:
-    needed = schema.get("required", [])
+    required = schema.get("required", [])
     rows = [
-        (field if field in needed else f"{field} (optional)", _type(one), _default(one), one.get("description", ""))
-        for field, one in schema.get("properties", {}).items()
+        (
+            name if name in required else f"{name} (optional)",
+            _type(field),
+            _default(field),
+            field.get("description", ""),
+        )
+        for name, field in schema.get("properties", {}).items()
     ]
     head = f'<h3 id="{escape(name)}">{escape(name)}</h3><p>{escape(schema.get("description", ""))}</p>'
     return f'<section class="card">{head}{_table(("field", "type", "default", "what"), rows)}</section>'
@@ -104,7 +113,7 @@ def _linked(schema: Mapping[str, Any]) -> str:
 
 
 def _type(schema: Mapping[str, Any]) -> str:
-    """A type in a few words."""
+    """Return the type of a schema in a few words."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "enum" in schema:
@@ -112,7 +121,7 @@ def _type(schema: Mapping[str, Any]) -> str:
     if "const" in schema:
         return json.dumps(schema["const"])
     if "anyOf" in schema:
-        return " | ".join(_type(one) for one in schema["anyOf"])
+        return " | ".join(_type(option) for option in schema["anyOf"])
     if schema.get("type") == "array":
         return f"list of {_type(schema.get('items', {}))}"
     return str(schema.get("type", "anything"))
@@ -123,7 +132,7 @@ def _default(schema: Mapping[str, Any]) -> str:
 
 
 def _curl(document: Mapping[str, Any], path: str, method: str, operation: Mapping[str, Any], address: str) -> str:
-    """A call that works as it stands."""
+    """Return a call of curl that works as it stands."""
     content = operation.get("requestBody", {}).get("content", {})
     if not content:
         return f"curl {address}{path}"
@@ -134,12 +143,12 @@ def _curl(document: Mapping[str, Any], path: str, method: str, operation: Mappin
         )
     name = content["application/json"]["schema"].get("$ref", "").rpartition("/")[2]
     schema = document["components"]["schemas"].get(name, {})
-    body = json.dumps(dict(_needed(schema)))
+    body = json.dumps(dict(_example_fields(schema)))
     return f"curl -X POST -H 'Content-Type: application/json' -d '{body}' {address}{path}"
 
 
-def _needed(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """An example of every field that a request must have."""
+def _example_fields(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the name and an example of every required field."""
     for field in schema.get("required", []):
         examples = schema["properties"][field].get("examples") or [""]
         yield field, examples[0]

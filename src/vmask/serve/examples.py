@@ -1,4 +1,4 @@
-"""Test texts of the dataset that a model was trained on, with its predictions."""
+"""Test examples of the dataset that a model was trained on, with its predictions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from vmask.data.datasets import Dataset
 from vmask.data.downloads import ASSETS, cache_dir
 from vmask.errors import PluginError, VmaskError
 from vmask.evaluation.dataset_training import dataset_of
-from vmask.serve.batcher import Asked
+from vmask.serve.batcher import PendingQuery
 
 SPLIT = "test"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A test text and what the model says of it."""
+    """A test text, its label and its prediction."""
 
     number: int
     text: str
@@ -36,7 +36,7 @@ class Example:
         return self.predicted == self.label
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """Return the example as JSON values."""
         return {
             "number": self.number,
             "text": self.text,
@@ -48,14 +48,14 @@ class Example:
 
 
 class Examples:
-    """Test texts with their labels; predictions join them in the background.
+    """Test texts and labels; their predictions are computed in the background.
 
     Args:
-        dataset: its name.
-        split: of the dataset.
-        texts: the texts, and
-        labels: their labels, and
-        numbers: their places in the split.
+        dataset: name of the dataset.
+        split: name of the split.
+        texts: the texts.
+        labels: a label for each text.
+        numbers: position of each text in the split.
     """
 
     def __init__(
@@ -63,21 +63,26 @@ class Examples:
     ) -> None:
         self.dataset, self.split = dataset, split
         self.texts, self.labels, self.numbers = list(texts), list(labels), list(numbers)
-        self._asked: Asked | None = None
+        self._pending: PendingQuery | None = None
         self._predicted: list[Example] = []
 
     def describe(self) -> dict[str, Any]:
-        """What the page is told of them."""
+        """Return their description for the page."""
         return {"dataset": self.dataset, "split": self.split, "n": len(self.texts)}
 
-    def start(self, ask: Callable[[Sequence[str]], Asked]) -> Asked:
-        """Ask for the predictions, once."""
-        if self._asked is None:
-            self._asked = ask(self.texts)
-        return self._asked
+    def start(self, submit: Callable[[Sequence[str]], PendingQuery]) -> PendingQuery:
+        """Return the query for the predictions, submitted on the first call."""
+        if self._pending is None:
+            self._pending = submit(self.texts)
+        return self._pending
 
     def predicted(self, answers: Sequence[tuple[int, float]], labels: Sequence[str]) -> list[Example]:
-        """The examples with what the model says of them: the number of the best class and its probability."""
+        """Return the examples with their predictions.
+
+        Args:
+            answers: index and probability of the most probable class of each text.
+            labels: labels of the classes.
+        """
         if not self._predicted:
             rows = zip(self.numbers, self.texts, self.labels, answers, strict=True)
             self._predicted = [
@@ -88,43 +93,49 @@ class Examples:
 
     @classmethod
     def find(
-        cls, about: Mapping[str, Any], data: str | None, data_dir: str | None, most: int
+        cls, about: Mapping[str, Any], data: str | None, data_dir: str | None, max_examples: int
     ) -> tuple[Examples | None, str]:
-        """The test texts of the data that a model was trained on, or the reason why there are none.
+        """Return the test examples of the data that a model was trained on, or None and the reason.
 
-        Nothing is downloaded for them: without `data`, only what is on this machine is read.
+        Nothing is downloaded for them: without `data`, only local data is read.
+
+        Args:
+            about: metadata of the model folder.
+            data: dataset, file or folder to use instead.
+            data_dir: folder with local datasets.
+            max_examples: maximum number of examples; 0 for none.
         """
-        if not most:
+        if not max_examples:
             return None, "They are switched off."
         source = data or str(about.get("source") or about.get("dataset") or "")
-        if data is None and source and not _at_hand(str(source), data_dir):
+        if data is None and source and not _is_local(str(source), data_dir):
             name = about.get("dataset") or Path(source).name  # the page shows it: no path of this machine
             return None, f"The data '{name}' is not on this machine. Name it with --data or --data-dir."
         try:
             dataset = dataset_of(about, data, data_dir)
         except VmaskError as error:
             return None, str(error)
-        return cls._of(dataset, most)
+        return cls._from_dataset(dataset, max_examples)
 
     @classmethod
-    def _of(cls, dataset: Dataset, most: int) -> tuple[Examples | None, str]:
+    def _from_dataset(cls, dataset: Dataset, max_examples: int) -> tuple[Examples | None, str]:
         split = dataset.splits.get(SPLIT)
         if split is None or not len(split) or not split.labels:
             return None, f"The data '{dataset.name}' has no {SPLIT} split."
         rows = list(range(len(split)))
-        if len(rows) > most:  # the same ones every time
-            rows = sorted(random.Random(0).sample(rows, most))
+        if len(rows) > max_examples:  # the same sample every time
+            rows = sorted(random.Random(0).sample(rows, max_examples))
         texts, labels = [split.texts[row] for row in rows], [split.labels[row] for row in rows]
         return cls(dataset.name, SPLIT, texts, labels, rows), ""
 
 
-def _at_hand(source: str, data_dir: str | None) -> bool:
-    """Whether a dataset lies on this machine, so that reading it asks no other."""
+def _is_local(source: str, data_dir: str | None) -> bool:
+    """Whether a dataset is on this machine, so that it can be read without a network."""
     root = data_dir or os.environ.get("VMASK_DATA")
     if os.path.exists(source) or (root and os.path.isdir(Path(root).expanduser() / source)):  # noqa: PTH110, PTH112
-        return True  # unlike those of Path, these take any name, also one that is too long
+        return True  # unlike those of `Path`, these functions accept names that are too long
     if source in ASSETS:
         return (cache_dir() / source).is_dir()
-    with suppress(PluginError):  # a dataset of another package may lie in the package
+    with suppress(PluginError):  # a dataset of another package
         return card_folder(source) is not None
     return False

@@ -1,4 +1,4 @@
-"""What a request can be refused for, and every JSON answer: one that can always be written."""
+"""Errors that become HTTP answers, and JSON answers that can always be written."""
 
 from __future__ import annotations
 
@@ -11,41 +11,89 @@ from starlette.responses import JSONResponse
 
 from vmask.errors import VmaskError
 
-LONGEST_DETAIL = 2000
-"""Characters of what is said to be wrong with a request."""
+MAX_DETAIL = 2000
+"""Characters of an error message, at most. Names in it come from the client."""
 
 
-class Refusal(VmaskError):
-    """A request that is not answered as it was asked.
+class HttpError(VmaskError):
+    """A request that is answered with an error.
+
+    Unlike Starlette's `HTTPException` it is a `VmaskError`, so it can be raised by code that knows nothing of routes,
+    and by the middleware, which runs outside of Starlette's exception handlers.
 
     Args:
         message: what is wrong and how to put it right.
-        headers: of the answer.
-        status: of the answer; by default that of the class.
+        headers: added to the answer.
+
+    Attributes:
+        status: HTTP status of the answer.
     """
 
-    status = 422
+    status = 500
 
-    def __init__(self, message: str, headers: Mapping[str, str] | None = None, status: int | None = None) -> None:
+    def __init__(self, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
-        self.status = status or self.status
         self.headers = dict(headers or {})
 
 
-class NotHere(Refusal):
-    """Something that was named does not exist."""
+class Unauthorized(HttpError):
+    """The token is missing or wrong."""
+
+    status = 401
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, {"WWW-Authenticate": 'Bearer realm="vmask"'})
+
+
+class Forbidden(HttpError):
+    """The request names another host, or comes from a page of another site."""
+
+    status = 403
+
+
+class NotFound(HttpError):
+    """The request names something that does not exist."""
 
     status = 404
 
 
-class TooLarge(Refusal):
-    """More than the server takes."""
+class RequestTimeout(HttpError):
+    """The request took longer than the limit."""
+
+    status = 408
+
+
+class ShuttingDown(HttpError):
+    """The server is shutting down."""
+
+    status = 410
+
+
+class PayloadTooLarge(HttpError):
+    """The request or its answer is larger than the limit."""
 
     status = 413
 
 
-class TooBusy(Refusal):
-    """The server has enough to do for now."""
+class UnsupportedMediaType(HttpError):
+    """The body of the request has a content type that is not supported."""
+
+    status = 415
+
+
+class InvalidRequest(HttpError):
+    """The request is well-formed HTTP, but cannot be answered."""
+
+    status = 422
+
+
+class TooManyRequests(HttpError):
+    """The server is busy.
+
+    Args:
+        message: what is wrong and how to put it right.
+        retry_seconds: after how many seconds the client should try again.
+    """
 
     status = 429
 
@@ -53,56 +101,50 @@ class TooBusy(Refusal):
         super().__init__(message, {"Retry-After": str(retry_seconds)})
 
 
-class TimeUp(Refusal):
-    """It took too long."""
-
-    status = 408
-
-
-class ClientGone(Refusal):
-    """Nobody waits for the answer any more; this one is never read."""
+class ClientDisconnected(HttpError):
+    """The client has closed the connection, so nobody reads this answer."""
 
     status = 499
 
 
-class ShuttingDown(Refusal):
-    """The server ends."""
+class SafeJsonResponse(JSONResponse):
+    """A JSON answer that any client can read.
 
-    status = 410
-
-
-class Json(JSONResponse):
-    """An answer in JSON. NaN and infinity become null, half a character its escape, so that any client can read it."""
+    Starlette's raises an error for NaN, infinity and lone surrogates. Here NaN and infinity become null, and a lone
+    surrogate becomes its JSON escape.
+    """
 
     def render(self, content: Any) -> bytes:
-        """The bytes."""
+        """Encode the content as JSON."""
         try:
             text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except (ValueError, TypeError):
-            text = json.dumps(_plain(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+            text = json.dumps(_to_json_types(content), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")  # a lone surrogate as \udXXX, which is JSON's own escape
 
 
-def _plain(value: Any) -> Any:
-    """The same of JSON's kinds alone."""
-    if hasattr(value, "tolist"):  # a number or an array of numpy's
+def _to_json_types(value: Any) -> Any:
+    """Convert a value to the types of JSON, recursively."""
+    if hasattr(value, "tolist"):  # a NumPy number or array
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _to_json_types(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(one) for one in value]
+        return [_to_json_types(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
 
 
-def refused(error: VmaskError) -> Json:
-    """The answer to a request that is refused."""
-    status, headers = (error.status, error.headers) if isinstance(error, Refusal) else (Refusal.status, {})
-    return problem(str(error), status, headers)
+def error_response(error: VmaskError) -> SafeJsonResponse:
+    """Return the answer for an error: its own status, or 422 for errors of the rest of vmask."""
+    if isinstance(error, HttpError):
+        return detail_response(str(error), error.status, error.headers)
+    return detail_response(str(error), InvalidRequest.status)
 
 
-def problem(detail: str, status: int, headers: Mapping[str, str] | None = None) -> Json:
-    """An answer that says what is wrong, at no greater length than anybody reads: names in it are the client's."""
-    detail = detail if len(detail) <= LONGEST_DETAIL else f"{detail[:LONGEST_DETAIL]} …"
-    return Json({"detail": detail}, status, dict(headers or {}))
+def detail_response(detail: str, status: int, headers: Mapping[str, str] | None = None) -> SafeJsonResponse:
+    """Return an answer with an error message, cut to `MAX_DETAIL` characters."""
+    if len(detail) > MAX_DETAIL:
+        detail = f"{detail[:MAX_DETAIL]} …"
+    return SafeJsonResponse({"detail": detail}, status, dict(headers or {}))

@@ -1,4 +1,4 @@
-"""A loaded model, with its name and all that the page is told of it."""
+"""Models that are loaded, each with a name and its test examples."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from vmask.inference.predictor import WordImportance
 from vmask.report.capable import ranks
 from vmask.serve.cancellable import slice_positions
 from vmask.serve.examples import Examples
-from vmask.serve.http_errors import NotHere
-from vmask.serve.page_options import explainers_of, hides_of
+from vmask.serve.http_errors import NotFound
+from vmask.serve.page_options import applicable_explainers, supported_hides
 
-CHARACTERS_A_WORD = 4
-"""For a guess at the size of a text before it is cut into words."""
+CHARACTERS_PER_WORD = 4
+"""For an estimate of the length of a text before it is split into words."""
 BATCH_POSITIONS = 8192
-"""Positions that predictions compute at a time, at most: larger batches are no faster, and others wait for them."""
+"""Token positions of a call for predictions, at most. Larger ones are no faster, and other requests wait for them."""
 FACTS = ("dataset", "test_accuracy", "test_n", "dev_accuracy", "best_epoch", "epochs")
-"""What a model folder says about itself that the page shows. Paths of this machine are not among it."""
+"""Metadata of a model folder that the page shows. It contains no paths of this machine."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
-class Served:
+class LoadedModel:
     """A model that is served.
 
     Attributes:
-        name: what requests call it.
+        name: its name in requests.
         classifier: the model.
-        examples: test texts, or
-        no_examples: why there are none.
+        examples: its test examples, if any.
+        no_examples: the reason if there are none.
     """
 
     name: str
@@ -49,21 +49,21 @@ class Served:
     def __post_init__(self) -> None:
         self.predictor = self.classifier.predictor_
         self.labels = [str(label) for label in self.predictor.labels]
-        self.ranks = ranks(self.predictor)
-        self.hides = hides_of(self.predictor)
+        self.ranks_words = ranks(self.predictor)
+        self.hides = supported_hides(self.predictor)
         self.budget = min(slice_positions(self.predictor), BATCH_POSITIONS)
         tokenizer: Any = getattr(self.predictor, "tokenizer")  # noqa: B009 - each kind of model has its own
         self.max_words = int(getattr(tokenizer, "max_words", 0) or tokenizer.max_tokens)
 
     def size(self, text: str) -> int:
-        """About how many positions of a text the model computes."""
-        return min(len(text) // CHARACTERS_A_WORD + 1, self.max_words)
+        """Return an estimate of the token positions of a text."""
+        return min(len(text) // CHARACTERS_PER_WORD + 1, self.max_words)
 
     def words(self) -> Sequence[WordImportance]:
-        """All words by importance, worked out when they are first asked for.
+        """Return all words by importance; they are computed on the first call.
 
         Raises:
-            NoWordScores: where the method learns no ranking.
+            NoWordScores: if the model learns no ranking of words.
         """
         with self._lock:
             if self._words is None:
@@ -72,34 +72,34 @@ class Served:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Title of the model on the page."""
         title, dataset = self.classifier.plan_.title, self.classifier.about_.get("dataset")
         return f"{title} on {dataset}" if dataset else title
 
-    def describe(self, kinds: Mapping[str, type[Explainer]]) -> dict[str, Any]:
-        """All that the page is told of it.
+    def describe(self, explainers: Mapping[str, type[Explainer]]) -> dict[str, Any]:
+        """Return the description of the model for the page.
 
         Args:
-            kinds: the explainers that can run here.
+            explainers: the explainers that are available, by name.
         """
         plan = self.classifier.plan_
-        found: dict[str, Any] = {
+        description: dict[str, Any] = {
             "name": self.name,
             "title": self.title,
             "model": plan.model,
             "mask": plan.mask,
             "labels": self.labels,
-            "explainers": explainers_of(self.predictor, kinds),
+            "explainers": applicable_explainers(self.predictor, explainers),
             "hides": self.hides,
-            "ranks": self.ranks,
+            "ranks": self.ranks_words,
             "max_words": self.max_words,
             "examples": self.examples.describe() if self.examples else None,
             "about": self.facts(),
         }
-        return found if self.examples else {**found, "no_examples": self.no_examples}
+        return description if self.examples else {**description, "no_examples": self.no_examples}
 
     def facts(self) -> dict[str, str | int | float]:
-        """What is known of the training, name by name."""
+        """Return facts about the training, by name."""
         about, data = self.classifier.about_, self.classifier.data_
         facts = {name: about[name] for name in FACTS if isinstance(about.get(name), (str, int, float))}
         facts |= {name: data[name] for name in ("train", "dev", "vocabulary") if isinstance(data.get(name), int)}
@@ -116,57 +116,57 @@ def load_models(
     device: str = "auto",
     examples: int = 2000,
     say: Callable[[str], None] = log.info,
-) -> list[Served]:
-    """Load model folders and the test texts of each, where they are found.
+) -> list[LoadedModel]:
+    """Load model folders, each with its test examples if its data is found.
 
     Args:
         folders: the model folders.
         data: dataset, file or folder to take examples from; by default the one a model was trained on.
         data_dir: folder with local datasets.
         device: where to compute.
-        examples: test texts of a model, at most.
-        say: where to tell what is missing.
+        examples: maximum number of examples of a model.
+        say: called with a message for each model without examples.
 
     Raises:
-        ModelFolderError: for a folder that holds no model.
+        ModelFolderError: if a folder holds no model.
     """
     paths = [Path(folder) for folder in folders]
     models = []
     for path, name in zip(paths, unique_names(paths), strict=True):
-        served = Served(name, TextClassifier.load(path, device))
-        served.examples, served.no_examples = Examples.find(served.classifier.about_, data, data_dir, examples)
-        if served.no_examples and examples:
-            say(f"{name}: no examples. {served.no_examples}")
-        models.append(served)
+        model = LoadedModel(name, TextClassifier.load(path, device))
+        model.examples, model.no_examples = Examples.find(model.classifier.about_, data, data_dir, examples)
+        if model.no_examples and examples:
+            say(f"{name}: no examples. {model.no_examples}")
+        models.append(model)
     return models
 
 
 def unique_names(paths: Sequence[Path]) -> list[str]:
-    """The names of folders, the second of a name with a number behind it.
+    """Return the names of folders; a name that is taken gets a number.
 
     >>> unique_names([Path("runs/cnn"), Path("cnn-2"), Path("old/cnn")])
     ['cnn', 'cnn-2', 'cnn-3']
     """
     names: list[str] = []
     for path in paths:
-        plain = path.resolve().name.encode("utf-8", "replace").decode() or "model"
-        name, number = plain, 1
+        folder = path.resolve().name.encode("utf-8", "replace").decode() or "model"
+        name, number = folder, 1
         while name in names:
             number += 1
-            name = f"{plain}-{number}"
+            name = f"{folder}-{number}"
         names.append(name)
     return names
 
 
-def find_model(models: Sequence[Served], name: str | None) -> Served:
-    """The model of that name; the first where none is named.
+def find_model(models: Sequence[LoadedModel], name: str | None) -> LoadedModel:
+    """Return the model of a name, or the first model if no name is given.
 
     Raises:
-        NotHere: where there is no such model.
+        NotFound: if there is no such model.
     """
     if not name:
         return models[0]
-    for served in models:
-        if served.name == name:
-            return served
-    raise NotHere(f"There is no model {name!r}. There are: {', '.join(one.name for one in models)}.")
+    for model in models:
+        if model.name == name:
+            return model
+    raise NotFound(f"There is no model {name!r}. There are: {', '.join(model.name for model in models)}.")

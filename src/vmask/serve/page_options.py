@@ -1,4 +1,4 @@
-"""What the page needs to know of explainers and ways of hiding, read from where they are declared."""
+"""Descriptions of explainers, their options and the ways of hiding words, from which the page draws its controls."""
 
 from __future__ import annotations
 
@@ -19,78 +19,82 @@ HIDE_DESCRIPTIONS = {
     "unk": "the token for unknown words takes its place",
     "mask": "the mask token takes its place",
 }
-LONGEST_TITLE = 30
-LARGEST = 2**31 - 1
-"""Of whole numbers in requests."""
-YARDSTICK = "random"
-"""An explainer that means nothing stands behind all others."""
+MAX_TITLE = 30
+"""Characters of a title, at most."""
+MAX_INTEGER = 2**31 - 1
+"""Largest integer that a request may contain."""
+BASELINE = "random"
+"""Name of the explainer whose scores are random. It is listed last."""
 
 log = logging.getLogger(__name__)
 
 
-def explainer_kinds() -> dict[str, type[Explainer]]:
-    """The explainers that can run here, by name: those whose libraries are installed."""
-    found = {}
+def available_explainers() -> dict[str, type[Explainer]]:
+    """Return the explainers whose libraries are installed, by name."""
+    explainers = {}
     for name in EXPLAINERS.names():
         try:
-            kind = EXPLAINERS.get(name)
-            kind()
+            explainer = EXPLAINERS.get(name)
+            explainer()
         except MissingExtra:
             continue
-        except Exception as error:  # another package's explainer is no reason not to serve
+        except Exception as error:  # a broken plug-in of another package must not stop the server
             log.warning("The explanation method '%s' cannot be used: %s", name, error)
             continue
-        found[name] = kind
-    return found
+        explainers[name] = explainer
+    return explainers
 
 
-def is_instant(kind: type[Explainer]) -> bool:
+def is_instant(explainer: type[Explainer]) -> bool:
     """Whether an explanation costs no more than a few predictions, so that it needs no queue."""
-    return kind.needs == SCORES and not kind.hides
+    return explainer.needs == SCORES and not explainer.hides
 
 
-def is_by_class(name: str, kind: type[Explainer]) -> bool:
-    """Whether scores depend on the class: not those of the model's own mask, nor those that mean nothing."""
-    return kind.needs != SCORES and name != YARDSTICK
+def depends_on_class(name: str, explainer: type[Explainer]) -> bool:
+    """Whether scores depend on the class: those of the mask and random ones do not."""
+    return explainer.needs != SCORES and name != BASELINE
 
 
-def hides_of(predictor: Any) -> list[str]:
-    """The ways of hiding a word that a model has."""
-    found = []
+def supported_hides(predictor: Any) -> list[str]:
+    """Return the ways of hiding a word that a model supports."""
+    hides = []
     for hide in HIDES:
         try:
             predictor.predict_kept([], [], hide)
         except ConfigError:
             continue
-        found.append(hide)
-    return found
+        hides.append(hide)
+    return hides
 
 
-def explainers_of(predictor: Any, kinds: Mapping[str, type[Explainer]]) -> list[str]:
-    """The explainers among `kinds` that apply to a model, the default first."""
-    names = [name for name, kind in kinds.items() if applies(kind, predictor)]
+def applicable_explainers(predictor: Any, explainers: Mapping[str, type[Explainer]]) -> list[str]:
+    """Return the names of the explainers that apply to a model, the default first."""
+    names = [name for name, explainer in explainers.items() if applies(explainer, predictor)]
     default = "mask" if "mask" in names else "lime"
-    return sorted(names, key=lambda name: (name != default, name == YARDSTICK, name))
+    return sorted(names, key=lambda name: (name != default, name == BASELINE, name))
 
 
-def describe_explainer(name: str, kind: type[Explainer], max_times_default: int) -> dict[str, Any]:
-    """An explainer and its options, as the page shows them."""
+def describe_explainer(name: str, explainer: type[Explainer], max_times_default: int) -> dict[str, Any]:
+    """Return the description of an explainer and its options."""
     description = EXPLAINERS.describe(name)
     return {
         "name": name,
         "title": title_of(name, description),
         "description": description,
-        "signed": kind.signed,
-        "hides": kind.hides,
-        "draws": kind.draws,
-        "by_class": is_by_class(name, kind),
-        "instant": is_instant(kind),
-        "options": [describe_option(kind.Options, f, max_times_default) for f in dataclasses.fields(kind.Options)],
+        "signed": explainer.signed,
+        "hides": explainer.hides,
+        "draws": explainer.draws,
+        "by_class": depends_on_class(name, explainer),
+        "instant": is_instant(explainer),
+        "options": [
+            describe_option(explainer.Options, field, max_times_default)
+            for field in dataclasses.fields(explainer.Options)
+        ],
     }
 
 
 def title_of(name: str, description: str) -> str:
-    """What stands before the colon of a description where that is short, else the name.
+    """Return the part before the colon of a description if it is short, else the name.
 
     >>> title_of("lime", "LIME: a linear model of how …")
     'LIME'
@@ -98,30 +102,30 @@ def title_of(name: str, description: str) -> str:
     'Leave one out'
     """
     before, colon, _ = description.partition(":")
-    return before if colon and len(before) <= LONGEST_TITLE else name.replace("_", " ").capitalize()
+    return before if colon and len(before) <= MAX_TITLE else name.replace("_", " ").capitalize()
 
 
 def describe_option(options: type, field: dataclasses.Field[Any], max_times_default: int) -> dict[str, Any]:
-    """An option of an explainer, as the page shows it."""
-    kind, choices = scalar_type(options, field.name), choices_of(options, field.name)
+    """Return the description of an option of an explainer."""
+    option_type, choices = scalar_type(options, field.name), choices_of(options, field.name)
     default = None if field.default is dataclasses.MISSING else field.default
-    if kind is tuple:
+    if option_type is tuple:
         default = ",".join(map(str, default or ()))
-    named = {int: "int", float: "float", bool: "bool"}.get(kind, "text")
+    kind = {int: "int", float: "float", bool: "bool"}.get(option_type, "text")
     return {
         "name": field.name,
-        "kind": "choice" if choices else named,
+        "kind": "choice" if choices else kind,
         "default": default,
         "choices": list(choices) or None,
-        "most": most_of(options, field, max_times_default),
+        "most": option_maximum(options, field, max_times_default),
         "help": str(field.metadata.get("help", "")),
     }
 
 
-def most_of(options: type, field: dataclasses.Field[Any], max_times_default: int) -> int | None:
-    """The largest value that is taken of a whole number; None of other options.
+def option_maximum(options: type, field: dataclasses.Field[Any], max_times_default: int) -> int | None:
+    """Return the largest value that an integer option may have; None for other options.
 
-    What an explainer makes of such a number may grow with its square, before it can be stopped.
+    The work of an explainer may grow with the square of such a number, before it can be cancelled.
     """
     if scalar_type(options, field.name) is not int or not isinstance(field.default, int):
         return None
@@ -129,23 +133,23 @@ def most_of(options: type, field: dataclasses.Field[Any], max_times_default: int
 
 
 def check_options(options: type, given: dict[str, Any], max_times_default: int) -> dict[str, Any]:
-    """The options that a request gives, ready for `vmask.config.make`, which checks the rest.
+    """Check the numbers among the options of a request, and prepare all options for `vmask.config.make`.
 
     Raises:
-        ConfigError: for a number beyond the limit.
+        ConfigError: if a number is above its limit.
     """
     checked = dict(given)
     for field in dataclasses.fields(options):
         value = given.get(field.name)
-        most = most_of(options, field, max_times_default)
-        if isinstance(value, int) and (value > (most or LARGEST) or value < -LARGEST):
-            raise ConfigError(f"{field.name} is beyond the limit of this server, {most or LARGEST:,}.")
+        maximum = option_maximum(options, field, max_times_default) or MAX_INTEGER
+        if isinstance(value, int) and not -MAX_INTEGER <= value <= maximum:
+            raise ConfigError(f"{field.name} is beyond the limit of this server, {maximum:,}.")
         if scalar_type(options, field.name) is tuple and isinstance(value, str):
-            checked[field.name] = [_number(part) for part in value.split(",") if part.strip()]
+            checked[field.name] = [_integer_or_text(part) for part in value.split(",") if part.strip()]
     return checked
 
 
-def _number(text: str) -> int | str:
+def _integer_or_text(text: str) -> int | str:
     try:
         return int(text)
     except ValueError:
@@ -153,5 +157,5 @@ def _number(text: str) -> int | str:
 
 
 def describe_hides() -> list[dict[str, str]]:
-    """All ways of hiding a word."""
+    """Return the descriptions of all ways of hiding a word."""
     return [{"name": hide, "description": HIDE_DESCRIPTIONS.get(hide, hide)} for hide in HIDES]

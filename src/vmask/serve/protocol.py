@@ -1,7 +1,9 @@
-"""A connection as uvicorn serves it, with limits: how many there are, and how long one may keep the server waiting.
+"""A connection of uvicorn with limits: how many there are, and how long one may keep the server waiting.
 
-Where there are too many, those that have not sent a whole request make room, so that nobody can lock others out by
-opening connections that ask nothing.
+uvicorn has no such limits. Its `limit_concurrency` answers 503 to everybody as soon as there are too many connections,
+so that one client that opens idle ones locks all others out, and there is no timeout for a request that never ends
+(`timeout_keep_alive` is for connections between two requests). Here, if there are too many connections, one without a
+complete request is closed to make room.
 """
 
 from __future__ import annotations
@@ -18,52 +20,64 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from vmask.serve.config import ServeConfig
 from vmask.serve.security import HEADERS
 
-SPARE = 4
-"""Connections, in times of the requests that are answered at a time: most only wait for the next one."""
+CONNECTIONS_PER_REQUEST = 4
+"""Maximum number of connections, as a multiple of `max_connections`: most connections wait for their next request."""
 GRACE_SECONDS = 0.6
-"""How long a client has to take its answer when the server ends; less than uvicorn waits before it cancels requests."""
-LOOKS = 8
-"""How often a connection is looked at within the shorter of its time limits."""
+"""How long a client has to read its answer when the server shuts down; less than uvicorn waits before it cancels it."""
+CHECKS_PER_TIMEOUT = 8
+"""How often a connection is checked within the shorter of its timeouts."""
 
 
 class LimitedProtocol(H11Protocol):
-    """Closes connections that are too many or too slow. `protocol_for` makes the class of a server."""
+    """Closes connections that are too many or too slow. `limited_protocol` makes the class for a server.
+
+    uvicorn makes an instance for each connection and passes no arguments, so the settings are attributes of the class.
+
+    Attributes:
+        settings: the limits.
+        clients: number of connections by client address.
+        callbacks: called with the reason when a connection is closed.
+    """
 
     settings: ClassVar[ServeConfig]
     clients: ClassVar[Counter[str]]
-    tell: ClassVar[list[Callable[[str], None]]]
+    callbacks: ClassVar[list[Callable[[str], None]]]
 
     _timer: asyncio.TimerHandle | None = None
-    _waits_since: float | None = None
-    """Since when the header of a request is awaited; None while there is a request, or none is begun."""
-    _begun = False
-    _unsent, _moved = 0, 0.0
-    """Bytes of an answer that the client has not taken, and when it last took some."""
+    _header_awaited_since: float | None = None
+    """When the wait for the header of a request began; None while a request is in progress."""
+    _header_started = False
+    _unsent_bytes, _last_read = 0, 0.0
+    """Bytes of an answer that the client has not read, and when it last read some."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection. Where there are too many, the one that has kept us waiting longest makes room."""
+        """Accept a connection. If there are too many, close one that has no complete request."""
         super().connection_made(transport)
         self._address = self.client[0] if self.client else ""
         self.clients[self._address] += 1
-        self._opened = self._waits_since = self.loop.time()
-        self._look()
-        others: list[LimitedProtocol] = [one for one in self.connections if isinstance(one, LimitedProtocol)]
-        if self.clients[self._address] > (most := self.settings.max_client_connections):
-            mine = [one for one in others if one._address == self._address]
-            self._make_room(mine, "client", f"There are {most} connections from your address, the limit. Close some.")
-        elif len(others) > SPARE * self.settings.max_connections:
-            self._make_room(others, "server", "There are too many connections. Try again soon.")
+        self._opened = self._header_awaited_since = self.loop.time()
+        self._check_timeouts()
+        connections = [other for other in self.connections if isinstance(other, LimitedProtocol)]
+        limit = self.settings.max_client_connections
+        if self.clients[self._address] > limit:
+            same_client = [other for other in connections if other._address == self._address]
+            message = f"There are {limit} connections from your address, the limit. Close some."
+            self._close_one(same_client, "client", message)
+        elif len(connections) > CONNECTIONS_PER_REQUEST * self.settings.max_connections:
+            self._close_one(connections, "server", "There are too many connections. Try again soon.")
 
-    def _make_room(self, others: list[LimitedProtocol], why: str, detail: str) -> None:
-        """Hang up on the oldest connection without a whole request, or on this one where all others have one."""
-        waiting = [one for one in others if one is not self and one._waits and not one.transport.is_closing()]
-        chosen = min(waiting, key=lambda one: one._opened, default=self)
-        if chosen._in_progress:
-            chosen._forget_request()
-        chosen._refuse(429, why, detail)
+    def _close_one(self, connections: list[LimitedProtocol], reason: str, detail: str) -> None:
+        """Close the oldest connection without a complete request, or this one if all others have one."""
+        waiting = [
+            other for other in connections if other is not self and other._waits and not other.transport.is_closing()
+        ]
+        oldest = min(waiting, key=lambda other: other._opened, default=self)
+        if oldest._in_progress:
+            oldest._drop_request()
+        oldest._send_error(429, reason, detail)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Remove a connection from the counts."""
         self.clients[self._address] -= 1
         if not self.clients[self._address]:
             del self.clients[self._address]
@@ -72,12 +86,12 @@ class LimitedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Note whether a request has begun, and whether its header is there."""
+        """Record whether a request has started, and whether its header is complete."""
         super().data_received(data)
         if self._in_progress:
-            self._waits_since, self._begun = None, False
+            self._header_awaited_since, self._header_started = None, False
         else:
-            self._waits_since, self._begun = self._waits_since or self.loop.time(), True
+            self._header_awaited_since, self._header_started = self._header_awaited_since or self.loop.time(), True
 
     @property
     def _in_progress(self) -> bool:
@@ -85,38 +99,38 @@ class LimitedProtocol(H11Protocol):
 
     @property
     def _waits(self) -> bool:
-        """Whether we wait for the client: there is no request, or not all of it."""
+        """Whether the server waits for the client: there is no request, or its body is not complete."""
         return not self._in_progress or (self.cycle.more_body and not self.cycle.response_started)
 
-    def _forget_request(self) -> None:
-        """What the app may still say is said to nobody."""
+    def _drop_request(self) -> None:
+        """Discard what the app may still answer."""
         self.cycle.disconnected = True
         self.cycle.message_event.set()
 
-    def _look(self) -> None:
-        """See whether the client keeps us waiting for too long."""
+    def _check_timeouts(self) -> None:
+        """Close the connection if the client keeps the server waiting for too long."""
         header, body, now = self.settings.header_seconds, self.settings.body_seconds, self.loop.time()
-        unsent = self.transport.get_write_buffer_size()
-        if unsent != self._unsent:
-            self._unsent, self._moved = unsent, now
-        elif unsent and now - self._moved > body:
-            self._tell("answer not taken")
+        unsent_bytes = self.transport.get_write_buffer_size()
+        if unsent_bytes != self._unsent_bytes:
+            self._unsent_bytes, self._last_read = unsent_bytes, now
+        elif unsent_bytes and now - self._last_read > body:
+            self._report("answer not taken")
             self.transport.abort()
-        elif self._waits_since is not None and now - self._waits_since > header:
-            if self._begun:
-                self._refuse(408, "slow header", f"The header did not come within {header:g} seconds.")
+        elif self._header_awaited_since is not None and now - self._header_awaited_since > header:
+            if self._header_started:
+                self._send_error(408, "slow header", f"The header did not come within {header:g} seconds.")
             else:
                 self.transport.close()
-            self._waits_since = None
-        self._timer = self.loop.call_later(min(header, body, 8.0) / LOOKS, self._look)
+            self._header_awaited_since = None
+        self._timer = self.loop.call_later(min(header, body, 8.0) / CHECKS_PER_TIMEOUT, self._check_timeouts)
 
-    def _tell(self, why: str) -> None:
-        for tell in self.tell:
-            tell(why)
+    def _report(self, reason: str) -> None:
+        for callback in self.callbacks:
+            callback(reason)
 
-    def _refuse(self, status: int, why: str, detail: str) -> None:
-        """Answer without the app, and hang up."""
-        self._tell(why)
+    def _send_error(self, status: int, reason: str, detail: str) -> None:
+        """Answer without the app, and close the connection."""
+        self._report(reason)
         body = json.dumps({"detail": detail}).encode()
         lines = [
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
@@ -129,18 +143,18 @@ class LimitedProtocol(H11Protocol):
         self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP. Where the answer to a request has begun there can be no other."""
+        """Answer a malformed request. If the answer to a request before it has started, there can be no other."""
         if self.cycle is not None:
-            begun = self.cycle.response_started and not self.cycle.response_complete
-            self._forget_request()
-            if begun:
-                self._tell("malformed")
+            started = self.cycle.response_started and not self.cycle.response_complete
+            self._drop_request()
+            if started:
+                self._report("malformed")
                 self.transport.close()
                 return
-        self._refuse(400, "malformed", "This is no HTTP request that can be read.")
+        self._send_error(400, "malformed", "This is no HTTP request that can be read.")
 
     def shutdown(self) -> None:
-        """Hang up when the server ends, but for requests that are here in full: they are told so, if they listen."""
+        """Close the connection when the server shuts down. A request that is complete gets its answer first."""
         self.loop.call_later(GRACE_SECONDS, self.transport.abort)
         if self._in_progress and not self.cycle.more_body:
             self.cycle.keep_alive = False
@@ -148,12 +162,12 @@ class LimitedProtocol(H11Protocol):
             self.transport.close()
 
 
-def protocol_for(settings: ServeConfig, *tell: Callable[[str], None]) -> type[LimitedProtocol]:
-    """The protocol of a server.
+def limited_protocol(settings: ServeConfig, *callbacks: Callable[[str], None]) -> type[LimitedProtocol]:
+    """Return the protocol class for a server.
 
     Args:
-        settings: its limits.
-        tell: called with the reason where a connection is closed.
+        settings: the limits.
+        callbacks: called with the reason when a connection is closed.
     """
-    own = {"settings": settings, "clients": Counter(), "tell": list(tell)}
-    return type("Protocol", (LimitedProtocol,), own)
+    attributes = {"settings": settings, "clients": Counter(), "callbacks": list(callbacks)}
+    return type("Protocol", (LimitedProtocol,), attributes)

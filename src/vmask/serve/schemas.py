@@ -1,4 +1,4 @@
-"""Requests and answers of the API, as the OpenAPI document describes them."""
+"""Schemas of the requests and answers of the API, from which the OpenAPI document is made."""
 
 from __future__ import annotations
 
@@ -6,54 +6,97 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vmask.serve.page_options import LARGEST
+from vmask.serve.page_options import MAX_INTEGER
 
 Show = Literal["all", "right", "wrong", "uncertain"]
 Sort = Literal["importance", "count", "word"]
-TableFormat = Literal["csv"]
-WordNumber = Annotated[int, Field(ge=0, le=LARGEST)]
+TableFormat = Literal["csv", "json"]
+WordNumber = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+MAX_LISTED = 1000
+"""Words or examples in an answer, at most."""
 
 
-class _Request(BaseModel):
-    """A request is read strictly: an unknown field is an error, and a number is not taken for a text."""
+class NoQuery(BaseModel):
+    """Query parameters of a route that has none. An unknown parameter is an error."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class _ModelQuery(NoQuery):
+    model: str | None = Field(None, description="Name of a model; by default the first.")
+
+
+class WordsQuery(_ModelQuery):
+    """Query parameters of `/api/words`."""
+
+    query: str = Field("", description="Only words that contain this.")
+    min_count: int = Field(
+        1, ge=0, le=MAX_INTEGER, description="Only words that are so frequent in the training texts."
+    )
+    sort: Sort = Field("importance", description="The order of the words.")
+    limit: int = Field(100, ge=0, le=MAX_LISTED, description="Number of words, at most.")
+    offset: int = Field(0, ge=0, le=MAX_INTEGER, description="Number of words to skip.")
+
+
+class ExamplesQuery(_ModelQuery):
+    """Query parameters of `/api/examples`."""
+
+    show: Show = Field("all", description="Which examples; `uncertain`: all, least certain first.")
+    label: str | None = Field(None, description="Only examples with this label.")
+    predicted: str | None = Field(None, description="Only examples with this prediction.")
+    query: str = Field("", description="Only texts that contain this.")
+    limit: int = Field(20, ge=0, le=MAX_LISTED, description="Number of examples, at most.")
+    offset: int = Field(0, ge=0, le=MAX_INTEGER, description="Number of examples to skip.")
+
+
+class TableQuery(_ModelQuery):
+    """Query parameters of `/api/table`."""
+
+    column: str | None = Field(None, description="Column of the texts; by default the obvious one.")
+    filename: str = Field("table.csv", description="Name of the file; its extension is the format: .csv .tsv .jsonl")
+    format: TableFormat = Field("csv", description="Format of the answer; `json`: a summary with the CSV in it.")
+
+
+class _Body(BaseModel):
+    """A JSON body is validated strictly: an unknown field is an error, and a number is not converted to a text."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class PredictRequest(_Request):
+class PredictRequest(_Body):
     """Texts to classify."""
 
     texts: list[str] = Field(description="The texts.", examples=[["A charming film.", "A dull film."]])
     model: str | None = Field(None, description="Name of a model; by default the first.")
     hidden: list[list[WordNumber]] | None = Field(
-        None, description="For every text the numbers of the words to hide, from 0.", examples=[[[1], []]]
+        None, description="For every text the indices of the words to hide, from 0.", examples=[[[1], []]]
     )
     hide: str | None = Field(None, description="How words are hidden; by default `remove`.")
     words: bool = Field(False, description="Also give the offsets of the words.")
 
 
-class ExplainRequest(_Request):
+class ExplainRequest(_Body):
     """Texts to explain."""
 
     texts: list[str] = Field(description="The texts.", examples=[["A charming film with a clumsy ending."]])
     model: str | None = Field(None, description="Name of a model; by default the first.")
     explainer: str | None = Field(None, description="Name of an explainer; by default the model's first.")
     target: str | None = Field(None, description="Label to explain; by default the predicted one of each text.")
-    hide: str | None = Field(None, description="How words are hidden, of explainers that hide any.")
-    seed: int = Field(0, ge=0, le=LARGEST, description="Seed of random explainers.")
+    hide: str | None = Field(None, description="How words are hidden, by explainers that hide words.")
+    seed: int = Field(0, ge=0, le=MAX_INTEGER, description="Seed of random explainers.")
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the explainer, see `/api/options`.", examples=[{}]
     )
 
 
 class Problem(BaseModel):
-    """Why a request was refused."""
+    """An error."""
 
     detail: str = Field(description="What is wrong, and the limit or the fix.")
 
 
 class Health(BaseModel):
-    """That the server is there."""
+    """The state of the server."""
 
     status: Literal["ok"]
     version: str
@@ -61,23 +104,23 @@ class Health(BaseModel):
 
 
 class Span(BaseModel):
-    """Where a word stands in its text, in code points."""
+    """Position of a word in its text, in code points."""
 
     start: int
     end: int
 
 
 class Predicted(BaseModel):
-    """What the model says of a text."""
+    """The prediction for a text."""
 
     label: str
     probabilities: list[float | None] = Field(description="In the order of `labels`.")
-    unseen: int = Field(description="Words past the model's length limit.")
-    words: list[Span] | None = Field(None, description="Only where they were asked for.")
+    unseen: int = Field(description="Number of words past the model's length limit.")
+    words: list[Span] | None = Field(None, description="Only if requested.")
 
 
 class Predictions(BaseModel):
-    """A prediction a text."""
+    """A prediction for every text."""
 
     model: str
     labels: list[str]
@@ -85,17 +128,17 @@ class Predictions(BaseModel):
 
 
 class ScoredWord(BaseModel):
-    """A word of a text and how much it matters."""
+    """A word of a text and its score."""
 
     word: str
     start: int
     end: int
     score: float | None
-    strength: float | None = Field(description="How strongly to colour it, from -1 (against) to 1 (for).")
+    strength: float | None = Field(description="Strength of its colour, from -1 (against) to 1 (for).")
 
 
 class Explained(BaseModel):
-    """Which words of a text matter."""
+    """The explanation of a text."""
 
     text: str
     label: str = Field(description="The class that is explained.")
@@ -112,7 +155,7 @@ class Explained(BaseModel):
 
 
 class Explanations(BaseModel):
-    """An explanation a text."""
+    """An explanation for every text."""
 
     model: str
     labels: list[str]
@@ -121,19 +164,19 @@ class Explanations(BaseModel):
 
 
 class RankedWord(BaseModel):
-    """A word and how much the model sees of it, wherever it stands."""
+    """A word and its global importance."""
 
     word: str
     score: float | None
-    count: int = Field(description="Places in the training texts.")
-    known: bool = Field(description="Whether the word vectors know it.")
+    count: int = Field(description="Occurrences in the training texts.")
+    known: bool = Field(description="Whether it has a pretrained word vector.")
 
 
 class Words(BaseModel):
-    """Some of the words of a model."""
+    """A page of the words of a model."""
 
     model: str
-    total: int = Field(description="Words that match.")
+    total: int = Field(description="Number of words that match.")
     words: list[RankedWord]
 
 
@@ -149,20 +192,42 @@ class ShownExample(BaseModel):
 
 
 class ShownExamples(BaseModel):
-    """Some of the examples of a model."""
+    """A page of the examples of a model."""
 
     model: str
     dataset: str
     split: str
-    total: int = Field(description="Examples that match.")
+    total: int = Field(description="Number of examples that match.")
     accuracy: float = Field(description="Over all examples.")
     examples: list[ShownExample]
 
 
 class Preparing(BaseModel):
-    """The answer is not there yet; ask again in a moment."""
+    """The examples are still being predicted; try again in a moment."""
 
-    preparing: float = Field(description="How much is done, from 0 to 1.")
+    preparing: float = Field(description="Progress, from 0 to 1.")
+
+
+class PreviewRow(BaseModel):
+    """A row of a table and its prediction."""
+
+    text: str
+    label: str
+    probability: float | None = Field(description="Of the predicted class.")
+
+
+class ScoredTable(BaseModel):
+    """A table with predictions."""
+
+    model: str
+    labels: list[str]
+    column: str = Field(description="Column of the texts.")
+    total: int = Field(description="Number of rows.")
+    empty: int = Field(description="Number of texts that are empty; they are scored like all others.")
+    added: list[str] = Field(description="Names of the columns of the predictions.")
+    counts: list[int] = Field(description="Number of rows of each predicted class, in the order of `labels`.")
+    first: list[PreviewRow] = Field(description="The first rows.")
+    csv: str = Field(description="The table with the predictions, as CSV.")
 
 
 class OptionDescription(BaseModel):
@@ -172,12 +237,12 @@ class OptionDescription(BaseModel):
     kind: Literal["int", "float", "bool", "choice", "text"]
     default: Any
     choices: list[Any] | None
-    most: int | None = Field(description="The largest whole number that is taken.")
+    most: int | None = Field(description="The largest integer that is accepted.")
     help: str
 
 
 class ExplainerDescription(BaseModel):
-    """A way to explain."""
+    """An explanation method."""
 
     name: str
     title: str
@@ -186,12 +251,12 @@ class ExplainerDescription(BaseModel):
     hides: bool
     draws: bool
     by_class: bool = Field(description="Whether scores depend on the class that is explained.")
-    instant: bool = Field(description="Cheap enough for every keystroke; it does not wait in the queue.")
+    instant: bool = Field(description="Cheap enough for every keystroke; it needs no queue.")
     options: list[OptionDescription]
 
 
 class ExamplesDescription(BaseModel):
-    """Which test texts there are."""
+    """The test texts of a model."""
 
     dataset: str
     split: str
@@ -206,12 +271,12 @@ class ModelDescription(BaseModel):
     model: str
     mask: str
     labels: list[str]
-    explainers: list[str] = Field(description="Those that apply, the default first.")
+    explainers: list[str] = Field(description="Names of those that apply, the default first.")
     hides: list[str]
     ranks: bool
     max_words: int
     examples: ExamplesDescription | None
-    no_examples: str | None = Field(None, description="Why there are none.")
+    no_examples: str | None = Field(None, description="The reason if there are none.")
     about: dict[str, Any]
 
 
@@ -223,7 +288,7 @@ class HideDescription(BaseModel):
 
 
 class Colours(BaseModel):
-    """How words are coloured."""
+    """The colours of words."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -233,7 +298,7 @@ class Colours(BaseModel):
 
 
 class Options(BaseModel):
-    """Everything that a page needs to offer."""
+    """Everything the page needs to draw itself."""
 
     version: str
     models: list[ModelDescription]

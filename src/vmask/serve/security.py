@@ -1,6 +1,12 @@
-"""Around every request: who may ask, how much, and the headers of every answer.
+"""Access control and limits of requests, and the security headers of every answer.
 
-It is pure ASGI: with Starlette's base class for such layers, a request would not notice that its client goes away.
+The middleware is written as plain ASGI and by hand, for what Starlette and FastAPI do not offer:
+
+- With Starlette's `BaseHTTPMiddleware`, a request would not notice that its client has disconnected.
+- Starlette's `TrustedHostMiddleware` has no rule for "any IP address", which a server on 0.0.0.0 needs, and accepts a
+  request with two Host headers.
+- FastAPI's `HTTPBearer` guards routes. Here unknown paths answer 401 too, and a body without the token is not read.
+- Neither limits the size of a body or the time in which it must arrive.
 """
 
 from __future__ import annotations
@@ -9,7 +15,7 @@ import asyncio
 import hmac
 import ipaddress
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +23,17 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
-from vmask.serve.http_errors import ClientGone, Json, Refusal, TimeUp, TooBusy, TooLarge, refused
+from vmask.serve.http_errors import (
+    ClientDisconnected,
+    Forbidden,
+    HttpError,
+    PayloadTooLarge,
+    RequestTimeout,
+    SafeJsonResponse,
+    TooManyRequests,
+    Unauthorized,
+    error_response,
+)
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -35,110 +51,108 @@ HEADERS = {
     ),
     "Cache-Control": "no-store",
 }
-PUBLIC = ("/", "/app.js", "/app.css", "/docs", "/openapi.json", "/healthz")
-"""What is answered without a token: the same for every server of a version, but for how many models it has."""
-SAFE = ("GET", "HEAD", "OPTIONS")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 log = logging.getLogger(__name__)
 
 
-class Forbidden(Refusal):
-    """Asked under a name that is not ours, or by a page of another."""
-
-    status = 403
-
-
-class Unknown(Refusal):
-    """Asked without the token."""
-
-    status = 401
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, {"WWW-Authenticate": 'Bearer realm="vmask"'})
-
-
-class Guard:
-    """Checks a request before the app sees it, and puts the headers on what goes out.
+class SecurityMiddleware:
+    """ASGI middleware that checks a request before the app gets it, and adds the security headers to the answer.
 
     Args:
-        app: the app inside.
-        settings: whom to answer, and limits.
-        failed: called for a request that cannot be answered by a fault of ours.
+        app: the wrapped app.
+        settings: access control and limits.
+        public: paths that are answered without a token. Their answers are the same for every server of a version,
+            except that `/healthz` has the number of models.
+        on_fault: called when a request fails because of a bug in vmask.
     """
 
-    def __init__(self, app: ASGIApp, settings: ServeConfig, failed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServeConfig,
+        public: Collection[str] = (),
+        on_fault: Callable[[], None] = lambda: None,
+    ) -> None:
         self.app = app
         self._host, self._allowed = settings.host.lower(), settings.allowed_hosts()
         self._token = None if settings.token is None else settings.token.encode()
-        self._settings, self._failed = settings, failed
-        self._answering = 0
+        self._settings, self._public, self._on_fault = settings, public, on_fault
+        self._in_progress = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        outgoing = _Outgoing(send)
+        sender = _HeaderSender(send)
         try:
             self._check(scope)
             body = await self._body_in_time(scope, receive)
-            await self._answer(scope, _replaying(body, receive), outgoing)
-        except Refusal as refusal:
-            await self._refuse(refusal, scope, receive, outgoing)
+            await self._answer(scope, _replay_body(body, receive), sender)
+        except HttpError as error:
+            await self._send_error(error, scope, receive, sender)
         except Exception:
             log.exception("A request could not be answered.")
-            self._failed()
-            if outgoing.started:
+            self._on_fault()
+            if sender.started:
                 raise
-            fault = Json({"detail": "This is a fault in vmask; the server's output has the traceback."}, 500)
-            await fault(scope, receive, outgoing)
+            fault = SafeJsonResponse(
+                {"detail": "This is a fault in vmask; the server's output has the traceback."}, 500
+            )
+            await fault(scope, receive, sender)
 
-    async def _answer(self, scope: Scope, receive: Receive, outgoing: _Outgoing) -> None:
-        """Let the app answer, unless it has enough to do. A request counts once it is here in full."""
-        most = self._settings.max_connections
-        if self._answering >= most:
-            raise TooBusy(f"{most} requests are being answered already, the limit. Try again soon.")
-        self._answering += 1
+    async def _answer(self, scope: Scope, receive: Receive, sender: _HeaderSender) -> None:
+        """Let the app answer, unless too many requests are in progress. A request counts once its body is complete."""
+        limit = self._settings.max_connections
+        if self._in_progress >= limit:
+            raise TooManyRequests(f"{limit} requests are being answered already, the limit. Try again soon.")
+        self._in_progress += 1
         try:
-            await self.app(scope, receive, outgoing)
+            await self.app(scope, receive, sender)
         finally:
-            self._answering -= 1
+            self._in_progress -= 1
 
-    async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, outgoing: _Outgoing) -> None:
-        """Say no, and hang up: there may be more to come that nobody will read."""
-        refusal.headers["Connection"] = "close"
-        await refused(refusal)(scope, receive, outgoing)
+    async def _send_error(self, error: HttpError, scope: Scope, receive: Receive, sender: _HeaderSender) -> None:
+        """Answer with an error and close the connection: the rest of the body is not read."""
+        error.headers["Connection"] = "close"
+        await error_response(error)(scope, receive, sender)
 
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
-        if len(hosts) != 1 or not self._is_ours(hosts[0]):
+        if len(hosts) != 1 or not self._is_known_host(hosts[0]):
             raise Forbidden(
                 f"This server is not known as {', '.join(hosts) or 'nothing'!r}. Call it by its address, or start it "
                 "with --allow-host NAME."
             )
         origin = headers.get("origin")
-        if origin is not None and scope["method"] not in SAFE and not self._same_origin(origin, hosts[0]):
+        if origin is not None and scope["method"] not in SAFE_METHODS and not self._same_origin(origin, hosts[0]):
             raise Forbidden("Pages of other addresses may not ask this server. Open the server's own page.")
-        if self._token is not None and scope["path"] not in PUBLIC:
+        if self._token is not None and scope["path"] not in self._public:
             self._check_token(headers.getlist("authorization"), self._token)
 
-    def _check_token(self, given: list[str], token: bytes) -> None:
-        kind, _, shown = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        # Compared in a time that does not tell how much of it is right.
-        right = hmac.compare_digest(shown.strip().encode("latin-1", "replace"), token)
-        if kind.lower() != "bearer" or not right:
-            raise Unknown(
-                f"This server asks for a token{' and yours is another' if given else ''}. Send the header "
+    def _check_token(self, authorization: list[str], token: bytes) -> None:
+        scheme, _, given = authorization[0].partition(" ") if len(authorization) == 1 else ("", "", "")
+        # A comparison in constant time does not tell how many of the first characters are right.
+        equal = hmac.compare_digest(given.strip().encode("latin-1", "replace"), token)
+        if scheme.lower() != "bearer" or not equal:
+            mismatch = " and yours is another" if authorization else ""
+            raise Unauthorized(
+                f"This server asks for a token{mismatch}. Send the header "
                 f"'Authorization: Bearer TOKEN' with the token that it was started with ({TOKEN_VARIABLE})."
             )
 
-    def _is_ours(self, host: str) -> bool:
-        """Whether the server may be called so: names of others, which a page of theirs could point here, are not."""
-        name = _name(host)
+    def _is_known_host(self, host: str) -> bool:
+        """Whether a Host header names this server.
+
+        Other names are refused: the owner of a name could point it here and let a page of theirs read the answers
+        (DNS rebinding).
+        """
+        name = _host_name(host)
         if name is None:
             return False
         if name in (self._host, "localhost", *self._allowed):
@@ -158,19 +172,24 @@ class Guard:
             return False
         default = {"http": ":80", "https": ":443"}[parts.scheme]
         same = parts.netloc.lower().removesuffix(default) == host.lower().removesuffix(default)
-        return same or _name(parts.netloc) in self._allowed
+        return same or _host_name(parts.netloc) in self._allowed
 
     async def _body_in_time(self, scope: Scope, receive: Receive) -> bytes:
         seconds = self._settings.body_seconds
         try:
             return await asyncio.wait_for(self._body(scope, receive), seconds)
         except asyncio.TimeoutError:
-            raise TimeUp(f"The request did not come within {seconds:g} seconds.") from None
+            raise RequestTimeout(f"The request did not come within {seconds:g} seconds.") from None
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """The body of a request, no larger than the limit."""
+        """Return the body of a request.
+
+        Raises:
+            PayloadTooLarge: if it is larger than the limit.
+            ClientDisconnected: if the client closes the connection before its end.
+        """
         limit = self._settings.max_body_bytes
-        too_large = TooLarge(f"The request is larger than the limit of {limit:,} bytes. Send less at a time.")
+        too_large = PayloadTooLarge(f"The request is larger than the limit of {limit:,} bytes. Send less at a time.")
         length = Headers(scope=scope).get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > limit):
             raise too_large
@@ -178,7 +197,7 @@ class Guard:
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                raise ClientGone("The client went away.")
+                raise ClientDisconnected("The client has closed the connection.")
             part = message.get("body", b"")
             size += len(part)
             if size > limit:
@@ -188,8 +207,8 @@ class Guard:
                 return b"".join(parts)
 
 
-class _Outgoing:
-    """Sends messages on, with our headers; remembers whether an answer has begun."""
+class _HeaderSender:
+    """Sends messages with the security headers, and records whether an answer has started."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -202,30 +221,30 @@ class _Outgoing:
         await self._send(message)
 
 
-def with_headers(given: Any, ours: Mapping[str, str] = HEADERS) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer and ours that it does not set itself."""
-    there = {name.lower() for name, _ in given}
-    added = [(name.encode(), value.encode()) for name, value in ours.items() if name.lower().encode() not in there]
-    return [*given, *added]
+def with_headers(headers: Any, defaults: Mapping[str, str] = HEADERS) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer, with the defaults for those it does not set itself."""
+    names = {name.lower() for name, _ in headers}
+    added = [(name.encode(), value.encode()) for name, value in defaults.items() if name.lower().encode() not in names]
+    return [*headers, *added]
 
 
-def _replaying(body: bytes, receive: Receive) -> Receive:
-    """First the body, in one piece, then what comes of itself: that the client goes away."""
-    given = False
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Return a `receive` that gives the body in one piece, and then the messages that follow, such as a disconnect."""
+    sent = False
 
     async def replay() -> Message:
-        nonlocal given
-        if given:
+        nonlocal sent
+        if sent:
             return await receive()
-        given = True
+        sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
 
 
-def _name(host: str) -> str | None:
-    """The name in a Host header, without its port; None where it is none."""
-    if not host.isprintable() or " " in host:  # `urlsplit` leaves out tabs
+def _host_name(host: str) -> str | None:
+    """Return the name in a Host header without its port; None if the header is malformed."""
+    if not host.isprintable() or " " in host:  # `urlsplit` removes tabs
         return None
     try:
         parts = urlsplit(f"//{host}")

@@ -1,0 +1,42 @@
+/** The predicted class and the probabilities, before and after words are hidden. */
+
+import { barRow, el } from "./dom.js";
+import { formatPercent, plural } from "./format.js";
+
+const MAX_CLASSES = 10; // that get a bar
+
+/** Draw the prediction of an answer; `hiddenAnswer` is the prediction without the hidden words, or null. */
+export function drawPrediction({ classes, headline }, answer, hiddenAnswer) {
+  const { labels, model, probabilities: before, predicted } = answer;
+  const { label: current, probabilities: after } = hiddenAnswer ?? { label: predicted, probabilities: before };
+  if (classes.dataset.model !== model) { // rows are kept, so that bars are animated
+    classes.dataset.model = model;
+    classes.replaceChildren(...labels.map((label) => barRow(label, 0, "")));
+    for (const row of classes.children) row.children[1].append(el("s"));
+  }
+  const highest = labels.map((_, i) => Math.max(before[i], after[i]));
+  const threshold = highest.toSorted((a, b) => b - a)[MAX_CLASSES - 1] ?? 0;
+  labels.forEach((label, i) => {
+    const row = classes.children[i];
+    const [, { children: [length, tick] }, value] = row.children;
+    row.hidden = highest[i] < threshold;
+    row.classList.toggle("predicted", label === current);
+    length.style.setProperty("width", `${100 * after[i]}%`);
+    tick.style.setProperty("left", `${100 * before[i]}%`);
+    const [from, to] = [before[i], after[i]].map(formatPercent);
+    tick.hidden = from === to;
+    value.textContent = from === to ? to : `${from} → ${to}`;
+  });
+  const previous = current === predicted ? "" : el("span", { class: "soft" }, `${predicted} → `);
+  const probability = ` ${formatPercent(after[labels.indexOf(current)])}`;
+  headline.replaceChildren(previous, el("b", { dir: "auto" }, current), probability);
+}
+
+/** Return the prediction as a sentence for screen readers. */
+export function predictionSentence(title, { labels, predicted, probabilities }, hiddenAnswer, hiddenCount) {
+  const describe = (label, values) => `${label} ${formatPercent(values[labels.indexOf(label)])}`;
+  const sentence = `${title}: ${describe(predicted, probabilities)}.`;
+  if (!hiddenAnswer) return sentence;
+  const { label, probabilities: after } = hiddenAnswer;
+  return `${sentence} With ${plural(hiddenCount, "word")} hidden: ${describe(label, after)}.`;
+}
