@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from vmask.explain.contract import Explanation
 from vmask.explain.highlight import html_text
 from vmask.inference.predictor import WordImportance
 from vmask.report.curve import curve_svg
+from vmask.report.templating import asset
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def document_head(title: str, style: str = "", more: str = "") -> str:
         style: CSS behind that of all pages.
         more: HTML for its head.
     """
-    common = files("vmask.report").joinpath("page.css").read_text(encoding="utf-8")
+    common = asset("report.css")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{more}<title>{escape(title)}</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{common}{style}</style></head>\n'
