@@ -191,7 +191,7 @@ def test_a_page_is_written_of_one_text_or_of_many(vmask, fails, trained, splits,
     assert "add --overwrite" in fails(*words)
     assert vmask(*words, "--overwrite").code == 0
     html = page.read_text(encoding="utf-8")
-    assert html.count("<li><p class=said") == 12
+    assert html.count('<li><p class="said"') == 12
     for part in ("mine test", "12 texts", "samples 1000", trained.name, "remove"):
         assert part in html
     assert "is a folder" in fails("explain", trained, "a text", "--html", tmp_path)

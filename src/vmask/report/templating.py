@@ -46,7 +46,7 @@ def render(name: str, **context: Any) -> str:
 @cache
 def asset(name: str) -> str:
     """A style sheet or a script of `static/`."""
-    return files("vmask.report").joinpath("static", name).read_text(encoding="utf-8")
+    return files("vmask.report").joinpath(f"static/{name}").read_text(encoding="utf-8")
 
 
 def policy(script: str) -> str:
