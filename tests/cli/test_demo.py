@@ -19,7 +19,7 @@ def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, toy_csv, tmp_path
     assert str(out / "report.html") in done.out
     assert "No test split" in done.err
     html = (out / "report.html").read_text(encoding="utf-8")
-    assert "CNN without a mask<small>the same model</small>" in html
+    assert "CNN without a mask<small>the same model, trained without a word mask</small>" in html
     assert html.count('<tr class="ours">') == 1
     for section in SECTIONS:
         assert f'<section id="{section}">' in html

@@ -128,8 +128,9 @@ def run_demo(
 def beside(content: Content, unmasked: TextClassifier, dataset: Dataset) -> Content:
     """The report of a model, with the same model without a mask among those that it is compared with."""
     correct = predict(unmasked.predictor_, dataset).right
-    rival = Rival(f"{content.scores.rivals[0].name} without a mask", "the same model", mean_interval(correct))
     first, *others = content.scores.rivals
+    what = "the same model, trained without a word mask"
+    rival = Rival(f"{first.name} without a mask", what, mean_interval(correct))
     return replace(content, scores=replace(content.scores, rivals=(first, rival, *others)))
 
 
