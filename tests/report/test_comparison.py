@@ -7,9 +7,10 @@ import re
 import pytest
 
 from vmask.evaluation.compare import compare
+from vmask.explain.contract import Explanation
 from vmask.inference.predictor import WordImportance
 from vmask.report.comparison import ComparisonPage, Side, render_comparison
-from vmask.report.pairs import pairs_of
+from vmask.report.pairs import Pair, Seen, pairs_of
 
 NASTY = "<script>alert(1)</script>"
 
@@ -101,3 +102,16 @@ def test_each_text_is_there_for_both_by_every_method(page, pairs):
 
 def test_without_texts_there_is_no_empty_section(page):
     assert "side by side" not in page(shown=[])
+
+
+def test_nothing_of_labels_groups_and_methods_becomes_markup(page, read_html):
+    evil = "\"><img src=x onerror='alert(1)'>\ud83d"
+    explanation = Explanation(evil, (evil,), ((0, len(evil)),), (0.5,), evil, 0.9, evil)
+    seen = Seen(evil, 0.9, {evil: explanation})
+    html = page(shown=[Pair(evil, evil, evil, seen, Seen(evil, 0.4, {}))])
+    found = read_html(html)
+    assert found.open == []
+    assert "img" not in found.tags
+    assert found.loads == ["data:,"]
+    assert html.count("is not available for this model") == 1
+    html.encode("utf-8")
