@@ -259,7 +259,7 @@ def test_a_file_that_was_cut_off_is_gone_on_with(vmask, trained, splits, tmp_pat
     assert done.code == 0
     assert (f"going on after {n} text" in done.err) == (n > 0)
     assert out.read_bytes() == whole.read_bytes()
-    assert page.read_text(encoding="utf-8").count("<li><p class=said") == 12
+    assert page.read_text(encoding="utf-8").count('<li><p class="said"') == 12
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.html", "out.jsonl"]
 
 
