@@ -36,7 +36,7 @@ PAPER = {  # table 2 of the paper, in percent
 def run(dataset_name: str, model: str, mask: str, seed: int, data_dir: str, embeddings: str) -> dict:
     from vmask import TextClassifier, load_dataset
     from vmask.metrics.frequency_correlation import frequency_correlation
-    from vmask.report.demo import linear_baseline
+    from vmask.report.model.baselines import linear_baseline
 
     dataset = load_dataset(dataset_name, data_dir=data_dir)
     train, dev, test = (dataset.splits[name] for name in ("train", "dev", "test"))

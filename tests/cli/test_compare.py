@@ -220,7 +220,7 @@ def test_html_sets_the_models_side_by_side(vmask, fails, trained, base_model, fe
     assert (done.code, done.lines[-1]) == (0, f"saved to {page}")
     html = page.read_text(encoding="utf-8")
     assert f"A is {trained.name}, B is {base_model.name}." in html
-    assert html.count("class=said") == 12 * (2 + 1)  # by LIME of both, by the mask of the one that has it
+    assert html.count('<p class="said"') == 12 * (2 + 1)  # by LIME of both, by the mask of the one that has it
     assert "(lime, remove)" in html
     assert f"{page} exists. Choose another file, or add --overwrite" in fails(*words)
     assert vmask(*words, "--overwrite", "--json").json["html"] == str(page)
@@ -228,7 +228,7 @@ def test_html_sets_the_models_side_by_side(vmask, fails, trained, base_model, fe
     assert "--html shows texts" in fails("compare", trained, base_model, "--html", tmp_path / "other.html")
     unlabelled = [*words[:4], "--metrics", "prob_drop", "--unlabelled", *QUICK[2:], "--html", tmp_path / "third.html"]
     assert vmask(*unlabelled).code == 0
-    assert "in truth" not in (tmp_path / "third.html").read_text(encoding="utf-8")
+    assert "true class" not in (tmp_path / "third.html").read_text(encoding="utf-8")
 
 
 def test_one_that_was_cut_off_while_it_wrote_goes_on(

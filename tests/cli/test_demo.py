@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from vmask import TextClassifier
+from vmask.report.model.render import SECTIONS
 
 
 def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, toy_csv, tmp_path):
@@ -18,9 +19,11 @@ def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, toy_csv, tmp_path
     assert str(out / "report.html") in done.out
     assert "No test split" in done.err
     html = (out / "report.html").read_text(encoding="utf-8")
-    assert "<svg" in html
-    assert html.count("<li><p><span") == 5
-    assert not re.search(r"(src|href)=", html)
+    assert "CNN without a mask<small>the same model, trained without a word mask</small>" in html
+    assert html.count('<tr class="ours">') == 1
+    for section in SECTIONS:
+        assert f'<section id="{section}">' in html
+    assert set(re.findall(r'(?:src|href)="([^"]*)"', html)) == {"data:,", *(f"#{section}" for section in SECTIONS)}
     assert TextClassifier.load(out / "cnn-vmask").about_["dataset"] == "reviews.csv"
 
     value = vmask(*words, "--json", "--quiet").json  # again, into the same folder

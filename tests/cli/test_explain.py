@@ -191,7 +191,7 @@ def test_a_page_is_written_of_one_text_or_of_many(vmask, fails, trained, splits,
     assert "add --overwrite" in fails(*words)
     assert vmask(*words, "--overwrite").code == 0
     html = page.read_text(encoding="utf-8")
-    assert html.count("<li><p class=said") == 12
+    assert html.count('<li><p class="said"') == 12
     for part in ("mine test", "12 texts", "samples 1000", trained.name, "remove"):
         assert part in html
     assert "is a folder" in fails("explain", trained, "a text", "--html", tmp_path)
@@ -259,7 +259,7 @@ def test_a_file_that_was_cut_off_is_gone_on_with(vmask, trained, splits, tmp_pat
     assert done.code == 0
     assert (f"going on after {n} text" in done.err) == (n > 0)
     assert out.read_bytes() == whole.read_bytes()
-    assert page.read_text(encoding="utf-8").count("<li><p class=said") == 12
+    assert page.read_text(encoding="utf-8").count('<li><p class="said"') == 12
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.html", "out.jsonl"]
 
 

@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 
 from vmask.explain.contract import Explanation
-from vmask.explain.highlight import css, html_text, letters, rich_text, shade, strongest, summary
+from vmask.explain.highlight import css, html_text, letters, rich_text, shade, strongest, summary, text_pieces
 
 
 def explain(text, *words, scores=None, **changes):
@@ -128,14 +128,14 @@ def test_a_notebook_shows_the_same_html():
 
 def test_a_text_can_be_cut_before_the_word_that_ends_beyond():
     explanation = explain("so very good indeed", "so", "very", "good", "indeed", scores=(0.5, 0.6, 0.7, 0.9))
-    whole, cut = html_text(explanation), html_text(explanation, shown=12)
-    assert marked(cut) == ["so", "very", "good"]
-    assert unescape(re.sub(r"</?(?:mark|span)[^>]*>", "", html_text(explanation, shown=11))) == "so very "
-    assert html_text(explanation, shown=100) == whole
-    styles = re.findall(r'style="([^"]*)"', whole)
-    assert re.findall(r'style="([^"]*)"', cut) == styles[:3]  # as strong as in the whole text
+    whole, cut = list(text_pieces(explanation)), list(text_pieces(explanation, 12))
+    assert "".join(text for text, _, _ in whole) == explanation.text
+    assert [text for text, _, score in cut if score is not None] == ["so", "very", "good"]
+    assert "".join(text for text, _, _ in text_pieces(explanation, 11)) == "so very "
+    assert list(text_pieces(explanation, 100)) == whole
+    assert cut == whole[: len(cut)]  # as strong as in the whole text
 
 
-def test_marks_can_look_otherwise():
-    html = html_text(explain("so good", "so", "good"), look=lambda strength: f'class="s{strength:.0f}"')
-    assert re.findall(r'<mark class="(s\d)" title="[\d.]+">', html) == ["s0", "s1"]
+def test_pieces_have_the_scores_of_words_and_none_between_them():
+    pieces = list(text_pieces(explain("(so good)", "so", "good")))
+    assert pieces == [("(", 0.0, None), ("so", 0.0, 0.5), (" ", 0.0, None), ("good", 1.0, 0.6), (")", 0.0, None)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape, unescape
 
 import pytest
 
@@ -31,10 +32,10 @@ def test_the_page_has_every_text_and_how_it_was_made(tmp_path):
     html = write(tmp_path / "new" / "a.html", [explanation(), explanation("bad", (-0.3,), target="neg", unseen=4)])
     for part in ("A title", "2 texts", "my-model", "samples 1000", "pos 1, neg 1", "R² 0.80 on average"):
         assert part in html
-    assert html.count("<mark style") >= 4
+    assert html.count("<mark ") >= 4
     assert "4 words past the length limit" in html
     assert "<b>pos</b> 90%, fit R² 0.80" in html
-    first, second = re.findall(r'<div class="bars">(.*?)</div>', html)
+    first, second = re.findall(r'<div class="bars">(.*?)</div>', html, re.DOTALL)
     assert re.findall(r"<b[^>]*>(.*?)</b>", first) == ["good", "but", "bad"]
     assert re.findall(r"<small>(.*?)</small>", first) == ["+0.400", "+0.100", "-0.200"]
     assert re.findall(r"width:(\d+%)", first) == ["100%", "25%", "50%"]
@@ -54,9 +55,23 @@ def test_the_page_is_self_contained_and_escapes_everything(tmp_path, text, read_
     html = write(tmp_path / "a.html", [one], title=text, how={text: text})
     reader = read_html(html)
     assert reader.open == []
-    assert reader.loads == []
-    assert not reader.tags & {"script", "link", "img", "iframe", "object"}
+    assert reader.loads == ["data:,"]
+    assert not reader.tags & {"script", "img", "iframe", "object"}
     assert not re.search(r"url\(|@import|https?://", html)
+
+
+def test_what_a_text_says_is_shown_as_it_is(tmp_path):
+    one = explanation(f"{EVIL} line\none\r\n\ttwo", (0.4, -0.1, 0.2, 0.1), target=EVIL)
+    html = write(tmp_path / "a.html", [one])
+    said = re.search(r'<p class="said" dir="auto">(.*?)</p>', html, re.DOTALL)[1]
+    assert unescape(re.sub("</?mark[^>]*>", "", said)) == one.text.replace("\r\n", "\n")  # as files are read
+    assert f"<b>{escape(EVIL, quote=False)}</b>".replace("'", "&#39;") in html
+
+
+def test_half_a_character_is_no_reason_to_fail(tmp_path):
+    assert "good \ufffd film" in re.sub(
+        "</?mark[^>]*>", "", write(tmp_path / "a.html", [explanation("good \ud83d film")])
+    )
 
 
 def test_no_text_at_all_makes_a_page(tmp_path):

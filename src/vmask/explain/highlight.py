@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING
 from unicodedata import category
@@ -66,31 +66,37 @@ def rich_text(explanation: Explanation) -> Text:
     return out
 
 
-def html_text(explanation: Explanation, shown: int | None = None, look: Callable[[float], str] | None = None) -> str:
-    """The text as HTML; a word's score shows when the pointer rests on it.
+def text_pieces(explanation: Explanation, shown: int | None = None) -> Iterator[tuple[str, float, float | None]]:
+    """A text in order: each word with its strength and its score, and what stands between words with 0 and None.
 
     Args:
         explanation: the text with its scores.
         shown: characters after which the text is cut, before the word that ends beyond; by default it is whole. The
             strength of words is that in the whole text.
-        look: attributes of a word of this strength; by default a style, so that no style sheet is needed.
     """
-    look = look or (lambda strength: f'style="{css(strength)}"')
-    shown = len(explanation.text) if shown is None else shown
-    parts, at = [], 0
-    for (start, end), strength, score in zip(
-        explanation.spans, explanation.strengths(), explanation.scores, strict=True
-    ):
-        if end > shown:
-            shown = start
+    end_of_text = len(explanation.text) if shown is None else shown
+    at = 0
+    words = zip(explanation.spans, explanation.strengths(), explanation.scores, strict=True)
+    for (start, end), strength, score in words:
+        if end > end_of_text:
+            end_of_text = start
             break
-        parts.append(escape(explanation.text[at:start]))
-        parts.append(
-            f'<mark {look(strength)} title="{shown_score(explanation, score)}">'
-            f"{escape(explanation.text[start:end])}</mark>"
-        )
+        if start > at:
+            yield explanation.text[at:start], 0.0, None
+        yield explanation.text[start:end], strength, score
         at = end
-    parts.append(escape(explanation.text[at:shown]))
+    if rest := explanation.text[at:end_of_text]:
+        yield rest, 0.0, None
+
+
+def html_text(explanation: Explanation) -> str:
+    """The text as HTML that needs no style sheet; a word's score shows when the pointer rests on it."""
+    parts = [
+        escape(text)
+        if score is None
+        else f'<mark style="{css(strength)}" title="{shown_score(explanation, score)}">{escape(text)}</mark>'
+        for text, strength, score in text_pieces(explanation)
+    ]
     return f'<span class="vmask">{"".join(parts)}</span>'
 
 

@@ -1,23 +1,24 @@
-"""The demo: two classifiers and a linear baseline on one dataset, what they learnt, and a page about it."""
+"""The demo: a classifier with word masks beside one without and a linear model, and the report of the first."""
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from importlib.metadata import version
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vmask import __version__
 from vmask._core.files import write_text
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset, Split, load_dataset
+from vmask.evaluation.dataset_training import describe_training, fit_dataset
+from vmask.evaluation.statistics import mean_interval
 from vmask.explain.contract import Explanation
 from vmask.inference.predictor import WordImportance
-from vmask.report.model.baselines import linear_baseline
-from vmask.report.page import Page, render
+from vmask.report.model.collect import collect
+from vmask.report.model.content import LINEAR_MODEL, Content, Rival
+from vmask.report.model.render import render
+from vmask.report.model.test_scores import predict
 
 LINEAR = "linear"
 TOP_WORDS, MIN_COUNT, TEXTS = 24, 3, 5
@@ -32,7 +33,7 @@ class DemoResult:
         test_n: how many test texts there are.
         words: the words CNN-VMASK uses most.
         explanations: some test texts as CNN-VMASK sees them, with the right class.
-        report: the page.
+        report: the report of CNN-VMASK, with the other models beside it.
         seconds: how long all of it took.
     """
 
@@ -69,7 +70,7 @@ class DemoResult:
         for explanation, true in self.explanations:
             verdict = f"  {explanation.target} {explanation.probability:.2f}"
             yield explanation.to_rich()
-            yield Text(verdict + ("" if str(explanation.target) == true else f" (in truth {true})"), style="dim")
+            yield Text(verdict + ("" if str(explanation.target) == true else f" (true class: {true})"), style="dim")
         yield Text(f"\nreport: {self.report}   ({self.seconds:.0f} s)")
 
 
@@ -94,7 +95,6 @@ def run_demo(
         say(note)
     train, dev, test = (dataset.splits[name] for name in ("train", "dev", "test"))
     say(f"{dataset.name}: {len(train):,} training, {len(dev):,} dev and {len(test):,} test texts")
-    accuracy = {LINEAR: linear_baseline(train, test)}
     classifiers: dict[str, TextClassifier] = {}
     for mask in ("base", "vmask"):
         name = f"{model}-{mask}"
@@ -104,31 +104,34 @@ def run_demo(
             "epochs": epochs,
             "seed": seed,
         }
-        classifier = TextClassifier(model, mask, device=device, verbose=verbose, **options)
-        classifier.fit(train.texts, train.labels, dev=(dev.texts, dev.labels))
-        accuracy[name] = float(classifier.score(test.texts, test.labels))
-        classifier.about_ = {
-            "dataset": dataset.name,
-            "text": dataset.text,
-            "label": dataset.label,
-            "test_accuracy": accuracy[name],
-            "test_n": len(test),
-        }
+        training_started = time.perf_counter()
+        classifier = fit_dataset(TextClassifier(model, mask, device=device, verbose=verbose, **options), dataset)
+        describe_training(classifier, dataset, time.perf_counter() - training_started)
         classifier.save(out / name, overwrite=True)
         classifiers[name] = classifier
-    masked = classifiers[f"{model}-vmask"]
+    unmasked, masked = classifiers.values()
     explanations = list(zip(masked.explain(chosen_texts(test)), chosen_labels(test), strict=True))
-    seconds = time.perf_counter() - started
-    result = DemoResult(
-        accuracy=accuracy,
+    content = beside(collect(masked, dataset, folder=out / f"{model}-vmask"), unmasked, dataset)
+    write_text(out / "report.html", render(content))
+    accuracy = {name: float(classifier.about_["test_accuracy"]) for name, classifier in classifiers.items()}
+    linear = {rival.name: rival.accuracy.value for rival in content.scores.rivals}.get(LINEAR_MODEL)
+    return DemoResult(
+        accuracy=accuracy if linear is None else {LINEAR: linear, **accuracy},
         test_n=len(test),
         words=masked.word_importance(TOP_WORDS, MIN_COUNT),
         explanations=explanations,
         report=out / "report.html",
-        seconds=round(seconds, 1),
+        seconds=round(time.perf_counter() - started, 1),
     )
-    write_text(result.report, render(_page(result, dataset, classifiers, embeddings, seed)))
-    return result
+
+
+def beside(content: Content, unmasked: TextClassifier, dataset: Dataset) -> Content:
+    """The report of a model, with the same model without a mask among those that it is compared with."""
+    correct = predict(unmasked.predictor_, dataset).right
+    first, *others = content.scores.rivals
+    what = "the same model, trained without a word mask"
+    rival = Rival(f"{first.name} without a mask", what, mean_interval(correct))
+    return replace(content, scores=replace(content.scores, rivals=(first, rival, *others)))
 
 
 def _chosen(test: Split) -> list[int]:
@@ -145,27 +148,3 @@ def chosen_texts(test: Split) -> list[str]:
 def chosen_labels(test: Split) -> list[str]:
     """Their right classes."""
     return [test.labels[i] for i in _chosen(test)]
-
-
-def _page(
-    result: DemoResult, dataset: Dataset, classifiers: dict[str, TextClassifier], embeddings: str, seed: int
-) -> Page:
-    what = {LINEAR: "TF-IDF and logistic regression", "base": "no mask", "vmask": "variational word masks"}
-    title = dataset.card.title if dataset.card is not None else dataset.name
-    return Page(
-        title=f"Which words decide: {dataset.name}",
-        summary=f"{title}. Two neural classifiers and a linear one, trained on {len(dataset.splits['train']):,} texts.",
-        accuracy={name: (value, what[name.rpartition("-")[2]]) for name, value in result.accuracy.items()},
-        histories={name: classifier.history_ for name, classifier in classifiers.items()},
-        best_epochs={name: classifier.best_epoch_ for name, classifier in classifiers.items()},
-        words=result.words,
-        explanations=result.explanations,
-        how={
-            "Data": f"{dataset.name}, {len(dataset.splits['train']):,} / {len(dataset.splits['dev']):,} / "
-            f"{result.test_n:,} texts for training, dev and test; " + (dataset.card.source if dataset.card else ""),
-            "Word vectors": embeddings,
-            "Seed": str(seed),
-            "Time": f"{result.seconds:.0f} seconds on {platform.machine()}, {platform.system()}",
-            "Versions": f"vmask {__version__}, torch {version('torch')}, Python {platform.python_version()}",
-        },
-    )

@@ -106,7 +106,9 @@ def test_a_point_of_the_scatter_plot_says_what_it_is(show, content):
     mark.focus()
     tip = page.locator(".tip")
     assert tip.is_visible()
-    assert mark.get_attribute("data-word") in tip.inner_text()
+    row = content.words.rows[int(mark.get_attribute("data-row"))]
+    assert row.word in tip.inner_text()
+    assert f"importance {row.importance:.3f}" in tip.inner_text()
     page.keyboard.press("Escape")
     assert not tip.is_visible()
     page.locator(".scatter").scroll_into_view_if_needed()
@@ -139,7 +141,7 @@ def test_without_a_script_everything_essential_is_there(show, content):
     assert len(rows(page)) == 25
     assert not page.locator(".controls").is_visible()
     assert not page.locator(".copy").first.is_visible()
-    assert "with JavaScript all can be searched" in page.inner_text("#words")
+    assert "With JavaScript all words can be searched" in page.inner_text("#words")
 
 
 def test_markup_in_the_data_is_shown_and_never_run(show, evil):

@@ -104,14 +104,14 @@ def test_test_texts_that_stand_in_train_are_said(model, toys):
         some = replace(test, texts=texts, labels=[*train.labels[:count], *test.labels[count:]])
         found = collect(model, replace(toys, splits={**toys.splits, "test": some}), "quick")
         right = (model.predict(texts[count:]) == np.array(some.labels[count:])).sum()
-        return [one for one in found.warnings if "stand among the training texts" in one], right
+        return [one for one in found.warnings if "also occur among the training texts" in one], right
 
     assert said(1)[0] == []
     (words,), right = said(4)
-    assert words.startswith("4 of 40 test texts stand among the training texts too, which flatters the model")
-    assert words.endswith(f" Of the 36 others {right} are right.")
+    assert words.startswith("4 of 40 test texts also occur among the training texts")
+    assert words.endswith(f" Of the other 36 texts, {right} are classified correctly.")
     (words,), _ = said(40)
-    assert words.endswith("less often.")
+    assert words.endswith("less accurate on new texts.")
 
 
 def test_few_texts_are_said_to_be_few(content):

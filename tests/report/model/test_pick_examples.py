@@ -54,5 +54,5 @@ def test_no_text_is_shown_twice():
 def test_the_rule_is_said_with_its_numbers():
     said = rule("dev", 1234)
     assert "All 1,234 dev texts" in said
-    assert "the first 7 that the model gets right and the first 7 that it gets wrong" in said
-    assert "the 6 of whose class it is least sure" in said
+    assert "the first 7 that the model classifies correctly, the first 7 that it gets wrong" in said
+    assert "the 6 whose predicted class has the lowest probability" in said

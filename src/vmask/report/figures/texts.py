@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vmask.explain.highlight import letters, printable, shade
+from vmask.explain.highlight import letters, printable, shade, text_pieces
 from vmask.report.figures.style import WIDE, canvas
 
 if TYPE_CHECKING:
@@ -73,11 +73,7 @@ def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = IN
 
 def runs_of(explanation: Explanation) -> list[tuple[str, float]]:
     """An explained text, in order."""
-    runs, at = [], 0
-    for (start, end), strength in zip(explanation.spans, explanation.strengths(), strict=True):
-        runs += [(explanation.text[at:start], 0.0), (explanation.text[start:end], strength)]
-        at = end
-    return [run for run in [*runs, (explanation.text[at:], 0.0)] if run[0]]
+    return [(text, strength) for text, strength, _ in text_pieces(explanation)]
 
 
 def _pieces(runs: Runs) -> Iterator[tuple[str, float]]:

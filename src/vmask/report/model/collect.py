@@ -17,6 +17,7 @@ from vmask.errors import DataError
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
 from vmask.persistence.model_folder import CONFIG, WEIGHTS, read_config
+from vmask.report.formatting import plural
 from vmask.report.model.content import Content, Example, Level, Texts, Training
 from vmask.report.model.headline import headline, lead, model_name
 from vmask.report.model.pick_examples import choose, rule
@@ -140,16 +141,14 @@ def _known(dataset: Dataset, found: Predicted) -> str:
     old = int((~new).sum())
     if old < KNOWN * len(new):
         return ""
-    others = int(new.sum())
-    rest = (
-        f" Of the {others:,} other{'s' if others != 1 else ''} {int(found.right[new].sum()):,} "
-        f"{'are' if others != 1 else 'is'} right."
-        if others
-        else ""
-    )
+    others, correct = int(new.sum()), int(found.right[new].sum())
+    rest = ""
+    if others:
+        verb = "is" if correct == 1 else "are"
+        rest = f" Of the other {plural(others, 'text')}, {correct:,} {verb} classified correctly."
     return (
-        f"{old:,} of {len(new):,} {found.measured.split} texts stand among the training texts too, which flatters the "
-        f"model: new texts it may get right less often.{rest}"
+        f"{old:,} of {len(new):,} {found.measured.split} texts also occur among the training texts, so the model may "
+        f"be less accurate on new texts.{rest}"
     )
 
 

@@ -14,6 +14,8 @@ from vmask.explain.contract import Explanation
 Level = Literal["full", "quick"]
 LEVELS: tuple[Level, ...] = ("full", "quick")
 """How much a report explains: by LIME and Shapley too, or by the mask alone."""
+LINEAR_MODEL = "linear model"
+"""What the linear model is called among the rivals."""
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from vmask.report.figures.style import (
     styled,
 )
 from vmask.report.figures.texts import Shown, draw_texts, runs_of
+from vmask.report.formatting import method_name
 from vmask.report.model.content import Content, Example, Word
-from vmask.report.model.page_texts import NAMES
-from vmask.report.model.page_words import COLOURS, MIN_COUNT, cloud_words
-from vmask.report.model.svg_scatter import named_words
+from vmask.report.model.render import COLOURS
 from vmask.report.model.word_class_association import CLEAR
+from vmask.report.model.word_table import MIN_COUNT, frequent_enough, named_words
 
 PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, BLACK, SKY)
 """Of classes; no colour-blindness mixes them."""
@@ -64,7 +64,7 @@ def draw(classifier: TextClassifier, dataset: Dataset, content: Content) -> Iter
 def cloud(content: Content) -> Picture:
     """The most important words; their colour is the class that each speaks for."""
     assert content.words is not None
-    words = cloud_words(content.words.rows, CLOUD)
+    words = frequent_enough(content.words.rows, CLOUD)
     few = len(content.labels) <= COLOURS
     wide = 0.99 * WIDE
     tall = wide * SHEET.height / SHEET.width
@@ -142,8 +142,8 @@ def texts(content: Content) -> Picture | None:
         [
             Shown(
                 f"{one.predicted} {one.probability:.0%}"
-                + (", right" if one.predicted == one.label else f", in truth {one.label}"),
-                {NAMES.get(view.method, view.method): runs_of(view) for view in one.explanations},
+                + (", correct" if one.predicted == one.label else f", true class: {one.label}"),
+                {method_name(view.method): runs_of(view) for view in one.explanations},
             )
             for one in chosen
         ],
@@ -158,7 +158,7 @@ def texts(content: Content) -> Picture | None:
 
 
 def _listed(content: Content) -> str:
-    return ", ".join(NAMES.get(name, name) for name in content.texts.methods)
+    return ", ".join(map(method_name, content.texts.methods))
 
 
 def _chosen(examples: Sequence[Example]) -> Iterator[Example]:

@@ -13,9 +13,9 @@ from vmask._core.random_streams import numpy_stream
 KINDS = {"right": 7, "wrong": 7, "unsure": 6}
 """How many texts of each kind are shown, where there are so many."""
 RULE = (
-    "Not picked by how they look. All {texts} {split} texts are put in a random order that is the same every time "
-    "(seed 0): shown are the first {right} that the model gets right and the first {wrong} that it gets wrong, then, "
-    "of all others, the {unsure} of whose class it is least sure. No text is shown twice."
+    "The texts are chosen by a fixed rule. All {texts} {split} texts are put in a random order (seed 0). Shown are the "
+    "first {right} that the model classifies correctly, the first {wrong} that it gets wrong and, of all others, the "
+    "{unsure} whose predicted class has the lowest probability. No text is shown twice."
 )
 
 

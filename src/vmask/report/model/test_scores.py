@@ -20,7 +20,16 @@ from vmask.metrics.calibration_error import CalibrationError
 from vmask.metrics.contract import ModelMetric, Subject
 from vmask.metrics.macro_f1 import MacroF1
 from vmask.report.model.baselines import WHAT, Linear, linear_predictions, most_common, sampled
-from vmask.report.model.content import Bin, Calibration, ClassScore, Confused, Measured, Rival, Scores
+from vmask.report.model.content import (
+    LINEAR_MODEL,
+    Bin,
+    Calibration,
+    ClassScore,
+    Confused,
+    Measured,
+    Rival,
+    Scores,
+)
 
 MOST_CONFUSED = 30
 """Pairs of classes that are kept."""
@@ -92,7 +101,7 @@ def scores(found: Predicted, train: Split, model: str) -> Scores:
         return Scores((ours, floor), None, reason, f1)
     right = np.array([a == b for a, b in zip(linear.predicted, found.split.labels, strict=True)], np.float64)
     difference = paired_difference(found.right.astype(np.float64), right)
-    rivals = (ours, Rival("linear model", WHAT, mean_interval(right)), floor)
+    rivals = (ours, Rival(LINEAR_MODEL, WHAT, mean_interval(right)), floor)
     notes = (
         (f"The linear model learnt from {linear.trained_on:,} of the {len(train):,} training texts, drawn at random.",)
         if linear.trained_on < len(train)

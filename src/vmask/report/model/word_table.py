@@ -19,6 +19,10 @@ MOST_WORDS = 3000
 """Words of the table, at most."""
 MOST_DRAWN = 2000
 """Words of the scatter plot, at most; those that are named come on top."""
+MIN_COUNT = 3
+"""Occurrences in the training texts from which on a word is shown: rarer ones say little."""
+NAMED = 10
+"""Words of either kind that the scatter plot names."""
 
 
 def words_of(subject: Subject, train: Split) -> Words | None:
@@ -85,3 +89,15 @@ def few(ranking: Sequence[WordImportance], most: int = MOST_WORDS) -> tuple[list
             break
         chosen.add(at)
     return [ranking[at] for at in sorted(chosen)], left_out + 1
+
+
+def frequent_enough(words: Sequence[Word], most: int) -> list[Word]:
+    """The first words that are not too rare; all words count if none is frequent enough."""
+    return ([word for word in words if word.count >= MIN_COUNT] or list(words))[:most]
+
+
+def named_words(words: Sequence[Word]) -> tuple[list[Word], list[Word]]:
+    """The most important words, without rare ones if there are enough others, and the most frequent."""
+    common = [word for word in words if word.count >= MIN_COUNT]
+    important = sorted(common if len(common) >= NAMED else words, key=lambda word: -word.importance)[:NAMED]
+    return important, sorted(words, key=lambda word: -word.count)[:NAMED]

@@ -38,7 +38,7 @@
     const line = element("tr");
     const head = element("th", { dir: "auto" }, word.word);
     if (!word.known) {
-      head.append(" ", element("small", { title: "the word vectors do not know it" }, "no vector"));
+      head.append(" ", element("small", { title: "not in the word vectors" }, "no vector"));
     }
     const importance = element("td", { class: "num" });
     const meter = element("span", { class: "meter" });
@@ -137,8 +137,7 @@
     const y = (score) => at.top + ((at.bottom - at.top) * (at.high - score)) / (at.high - at.low);
     const pointOf = (one) =>
       typeof one === "number" ? words[one] : { word: one[0], importance: one[1], count: one[2], label: -1 };
-    const byName = new Map(words.map((word) => [word.word, word]));
-    const marked = all(".named", picture).map((mark) => byName.get(mark.dataset.word));
+    const marked = all(".named", picture).map((mark) => words[Number(mark.dataset.row)]);
     const points = [...marked, ...data.drawn.map(pointOf)].map((word) => [x(word.count), y(word.importance), word]);
     const scale = () => picture.getBoundingClientRect().width / picture.viewBox.baseVal.width;
     const NEAR = 14;
@@ -147,7 +146,7 @@
       const size = scale();
       const lines = [element("b", { dir: "auto" }, word.word)];
       lines.push(`importance ${word.importance.toFixed(3)}, ${thousands(word.count)} time${word.count === 1 ? "" : "s"}`);
-      if (word.label >= 0) lines.push(element("br"), `speaks for ${data.labels[word.label]}${word.z >= data.clear ? "" : " (not clearly)"}`);
+      if (word.label >= 0) lines.push(element("br"), `typical of ${data.labels[word.label]}${word.z >= data.clear ? "" : " (not clearly)"}`);
       tip.replaceChildren(...lines);
       tip.hidden = false;
       const width = picture.parentElement.clientWidth;
@@ -175,7 +174,7 @@
     for (const mark of all(".named", picture)) {
       const title = find("title", mark);
       if (title) title.remove(); // the tip says the same, and more
-      mark.addEventListener("focus", () => show(byName.get(mark.dataset.word)));
+      mark.addEventListener("focus", () => show(words[Number(mark.dataset.row)]));
       mark.addEventListener("blur", hide);
     }
     document.addEventListener("keydown", (event) => {

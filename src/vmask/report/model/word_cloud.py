@@ -1,4 +1,4 @@
-"""A cloud of words as SVG, laid out here: no font is measured, so every machine gives the same bytes.
+"""The layout of a cloud of words: no font is measured, so every machine gives the same bytes.
 
 Widths are those of a common sans-serif face, and `textLength` holds the browser's own to them: so no word can lie on
 another, whatever font the reader has.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from math import cos, pi, sin
 from unicodedata import east_asian_width
 
@@ -28,8 +27,8 @@ class Placed:
 
     Attributes:
         word: the word.
-        kind: its class in the style sheet.
-        said: what it says when the pointer rests on it.
+        colour: its class in the style sheet.
+        title: what is shown when the pointer rests on it.
         size: of the font.
         x: its middle.
         y: its baseline.
@@ -37,12 +36,31 @@ class Placed:
     """
 
     word: str
-    kind: str
-    said: str
+    colour: str
+    title: str
     size: float
     x: float
     y: float
     width: float
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A picture of words.
+
+    Attributes:
+        name: its class in the style sheet.
+        width: of the picture.
+        top: where the picture starts; what stays empty above and below is cut off.
+        height: of what is left.
+        words: the words in their places, the most important first.
+    """
+
+    name: str
+    width: float
+    top: float
+    height: float
+    words: tuple[Placed, ...]
 
 
 def text_width(text: str, size: float) -> float:
@@ -66,7 +84,7 @@ def lay_out(
     """Words on a spiral from the middle, the first the largest; one that finds no place is left out.
 
     Args:
-        words: each with its class in the style sheet and what it says, the most important first.
+        words: each with its class in the style sheet and its title, the most important first.
         width: of the picture.
         height: of the picture.
         largest: font size of the first word.
@@ -74,7 +92,7 @@ def lay_out(
     """
     placed: list[Placed] = []
     boxes: list[tuple[float, float, float, float]] = []
-    for rank, (word, kind, said) in enumerate(words):
+    for rank, (word, colour, title) in enumerate(words):
         share = rank / max(len(words) - 1, 1)
         size = largest - (largest - smallest) * share**0.6  # the first few stand out
         size = min(size, size * (width - 4 * GAP) / max(text_width(word, size), 1.0))
@@ -87,7 +105,7 @@ def lay_out(
                 continue
             if not any(_overlap(box, other) for other in boxes):
                 boxes.append(box)
-                placed.append(Placed(word, kind, said, size, x, y + size * 0.34, text_width(word, size)))
+                placed.append(Placed(word, colour, title, size, x, y + size * 0.34, text_width(word, size)))
                 break
     return placed
 
@@ -96,23 +114,11 @@ def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float,
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def cloud_svg(
-    words: Sequence[tuple[str, str, str]], width: int, height: int, largest: float, smallest: float, name: str
-) -> str:
-    """The picture; arguments as of `lay_out`, and a class of its own."""
+def cloud(
+    name: str, words: Sequence[tuple[str, str, str]], width: float, height: float, largest: float, smallest: float
+) -> Cloud:
+    """A cloud; arguments as of `lay_out`, and a class of its own."""
     placed = lay_out(words, width, height, largest, smallest)
-    if placed:  # cut off what stayed empty above and below
-        top = min(one.y - one.size * 0.9 for one in placed) - GAP
-        bottom = max(one.y + one.size * 0.35 for one in placed) + GAP
-    else:
-        top, bottom = 0.0, float(height)
-    texts = "".join(
-        f'<text x="{one.x:.1f}" y="{one.y:.1f}" font-size="{one.size:.1f}" textLength="{one.width:.1f}" '
-        f'lengthAdjust="spacingAndGlyphs" class="{one.kind}"><title>{escape(one.said)}</title>{escape(one.word)}</text>'
-        for one in placed
-    )
-    first = escape(", ".join(one.word for one in placed[:10]))
-    return (
-        f'<svg viewBox="0 {top:.0f} {width} {bottom - top:.0f}" role="img" class="cloud {name}" '
-        f'aria-label="A cloud of words, the largest: {first}">{texts}</svg>'
-    )
+    top = min((one.y - one.size * 0.9 for one in placed), default=0.0) - GAP
+    bottom = max((one.y + one.size * 0.35 for one in placed), default=height) + GAP
+    return Cloud(name, width, round(top), round(bottom - top), tuple(placed))

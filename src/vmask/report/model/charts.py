@@ -1,0 +1,247 @@
+"""The pictures of a model's page in numbers: curves of the training, a reliability diagram, a scatter plot of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan, nan, sqrt
+from typing import Any
+
+from vmask.report.figures.labels import named, nearest, place_labels
+from vmask.report.formatting import has_interval
+from vmask.report.model.content import Calibration, Training, Word, Words
+from vmask.report.model.word_cloud import text_width
+from vmask.report.model.word_table import named_words
+from vmask.report.svg import Plot, Scale, band, nice_steps, polyline
+
+DEV_SCORES = {"accuracy": "Dev accuracy", "macro_f1": "Dev macro F1"}
+LARGEST, SMALLEST = 6.5, 3.0
+"""Radius of the dot with the most texts, and of one with hardly any."""
+BARS = 38
+"""Height of the bars below a reliability diagram."""
+LONG = 18
+"""Letters of a word in the scatter plot, at most."""
+FONT = 12.5
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A value after every epoch.
+
+    Attributes:
+        title: what the value is.
+        note: what a reader should know of it.
+        summary: the curve in words.
+        plot: its axes.
+        line: the values, as points.
+        band: the spread around them, as points; empty if there is none.
+        border: x of the border between two stages; None if there is one stage.
+        mark: x and y of the epoch that was kept.
+    """
+
+    title: str
+    note: str
+    summary: str
+    plot: Plot
+    line: str
+    band: str
+    border: float | None
+    mark: tuple[float, float]
+
+
+def training_curves(training: Training) -> list[Curve]:
+    """Everything in the history that changes over epochs."""
+    return [
+        curve(title, note, values, training.best_epoch, spread, last_of_first_stage(training.epochs))
+        for title, note, values, spread in _histories(training)
+    ]
+
+
+def _histories(training: Training) -> Iterator[tuple[str, str, Sequence[float], Sequence[float]]]:
+    """Title, note, values and spread of each curve; an empty spread is none."""
+
+    def column(name: str) -> list[float]:
+        """The values, NaN where an epoch has none; empty if the epoch that was kept has none."""
+        values = [row.get(name) for row in training.epochs]
+        if values[training.best_epoch - 1] is None:
+            return []
+        return [nan if value is None else float(value) for value in values]
+
+    for name in sorted(DEV_SCORES, key=lambda name: name != training.select):
+        if values := column(f"dev_{name}"):
+            yield DEV_SCORES[name], "on held-out texts", values, ()
+    penalty = column("penalty")
+    if values := column("loss"):
+        yield "Loss", "including the penalty" if any(penalty) else "on the training texts", values, ()
+    if any(penalty):
+        yield "Penalty", "of the mask, unweighted", penalty, ()
+        if values := column("beta"):
+            yield "Beta", "weight of the penalty", values, ()
+    mean, spread = column("mask_mean"), column("mask_std")
+    if mean and spread:
+        yield "Mask", "mean and std over words", mean, spread
+
+
+def last_of_first_stage(epochs: Sequence[Mapping[str, Any]]) -> int:
+    """The last epoch of the first of two stages; 0 if there is one stage."""
+    stages = [row.get("stage", 1) for row in epochs]
+    return stages.count(1) if len(set(stages)) > 1 else 0
+
+
+def curve(
+    title: str, note: str, values: Sequence[float], best_epoch: int, spread: Sequence[float] = (), border: int = 0
+) -> Curve:
+    """A small picture of one line.
+
+    Args:
+        title: what the values are.
+        note: what a reader should know of them.
+        values: after epoch 1, 2, …; NaN where there is none.
+        best_epoch: the epoch to mark, which has a value.
+        spread: how far values go up and down around each; empty if there is none.
+        border: the last epoch of a first stage; 0 if there is one stage.
+    """
+    width, height, left, right, top, bottom = 264, 150, 40, 252, 10, 128
+    lower = [value - wide for value, wide in zip(values, spread or [0.0] * len(values), strict=True)]
+    upper = [value + wide for value, wide in zip(values, spread or [0.0] * len(values), strict=True)]
+    low = min(value for value in lower if not isnan(value))
+    high = max(value for value in upper if not isnan(value))
+    margin = (high - low) * 0.08 or abs(high) * 0.05 or 0.05
+    x = Scale(1, len(values), left, right)
+    y = Scale(low - margin, high + margin, bottom, top)
+    xs = [x(epoch) for epoch in range(1, len(values) + 1)]
+    first = next(value for value in values if not isnan(value))
+    best = values[best_epoch - 1]
+    return Curve(
+        title=title,
+        note=note,
+        summary=f"{title} after each epoch: {first:.3g} at first, {best:.3g} at epoch {best_epoch}",
+        plot=Plot(
+            width,
+            height,
+            left,
+            right,
+            x,
+            y,
+            tuple((x(epoch), str(epoch)) for epoch in range(1, len(values) + 1, max(1, round(len(values) / 6)))),
+            tuple((y(value), f"{value:g}") for value in nice_steps(y.low, y.high)),
+        ),
+        line=polyline(zip(xs, map(y, values), strict=True)),
+        band=band(xs, [y(value) for value in upper], [y(value) for value in lower]) if spread else "",
+        border=round((x(border) + x(border + 1)) / 2, 1) if border else None,
+        mark=(x(best_epoch), y(best)),
+    )
+
+
+@dataclass(frozen=True)
+class ReliabilityDot:
+    """Predictions of similar probability in a reliability diagram.
+
+    Attributes:
+        title: the same in words.
+        x: the mean probability.
+        y: the share that is correct.
+        whisker: y of both ends of its interval; None if there is no interval.
+        radius: of the dot.
+        bar: x, y, width and height of the bar below, which shows how many they are.
+    """
+
+    title: str
+    x: float
+    y: float
+    whisker: tuple[float, float] | None
+    radius: float
+    bar: tuple[float, float, float, float]
+
+
+def reliability(calibration: Calibration) -> tuple[Plot, list[ReliabilityDot]]:
+    """A reliability diagram: the share of correct predictions over the probability of the predicted class."""
+    size, left, right, top, bottom = 420, 46, 402, 12, 324
+    x, y = Scale(0, 1, left, right), Scale(0, 1, bottom, top)
+    ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
+    floor = bottom + 30 + BARS
+    most = max(one.right.n for one in calibration.bins)
+    dots = []
+    for one in calibration.bins:
+        tall = round(max(BARS * one.right.n / most, 1), 1)
+        dots.append(
+            ReliabilityDot(
+                title=f"probability {one.low:.0%} to {one.high:.0%} ({one.sure:.1%} on average): "
+                f"{one.right.value:.1%} of {one.right.n:,} correct",
+                x=x(one.sure),
+                y=y(one.right.value),
+                whisker=(y(one.right.low), y(one.right.high)) if has_interval(one.right) else None,
+                radius=round(max(LARGEST * sqrt(one.right.n / most), SMALLEST), 1),
+                bar=(x(one.low) + 1, round(floor - tall, 1), round(x(one.high) - x(one.low) - 2, 1), tall),
+            )
+        )
+    shown = [f"{tick:.0%}" for tick in ticks]
+    x_ticks, y_ticks = (tuple(zip(map(scale, ticks), shown, strict=True)) for scale in (x, y))
+    return Plot(size, size, left, right, x, y, x_ticks, y_ticks), dots
+
+
+@dataclass(frozen=True)
+class NamedPoint:
+    """A word of the scatter plot that has its name beside it.
+
+    Attributes:
+        word: the word.
+        row: its row in the table of words.
+        kind: `top`, one of the most important, or `frequent`.
+        label: its name, not too long.
+        x: the point.
+        y: the point.
+        line_to: end of the line from the point to the label.
+        label_at: middle of the label, on its baseline.
+    """
+
+    word: Word
+    row: int
+    kind: str
+    label: str
+    x: float
+    y: float
+    line_to: tuple[float, float]
+    label_at: tuple[float, float]
+
+
+def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
+    """Importance of words over their count: the axes, all points as one path, and the words that are named."""
+    width, height, left, right, top, bottom = 760, 430, 44, 746, 14, 376
+    important, frequent = named_words(words.rows)
+    marked = [(word, "top") for word in important] + [(one, "frequent") for one in frequent if one not in important]
+    scores = [score for _, score, _ in words.drawn] + [word.importance for word, _ in marked]
+    most = max(10, *(count for _, _, count in words.drawn), *(word.count for word, _ in marked))
+    low, high = min(*scores, 0.45), max(*scores, 0.55)
+    low, high = low - 0.04 * (high - low), high + 0.1 * (high - low)  # room for names above
+    x = Scale(1, most, left + 8, right - 8, logarithmic=True)
+    y = Scale(low, high, bottom, top)
+    plot = Plot(
+        width,
+        height,
+        left,
+        right,
+        x,
+        y,
+        tuple((x(10**power), f"{10**power:,}") for power in range(len(str(most)))),
+        tuple((y(value), f"{value:g}") for value in nice_steps(low, high, 5)),
+    )
+    points = [(x(word.count), y(word.importance)) for word, _ in marked]
+    labels = [named(word.word, LONG) for word, _ in marked]
+    boxes = place_labels(
+        points,
+        [(text_width(label, FONT) + 6, FONT * 1.25) for label in labels],
+        (left + 2, top, right, bottom - 2),
+        [(px - 5, py - 5, px + 5, py + 5) for px, py in points],
+    )
+    rows = {word.word: row for row, word in enumerate(words.rows)}
+    names = []
+    for (word, kind), label, point, box in zip(marked, labels, points, boxes, strict=True):
+        end = nearest(box, point)
+        middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2 + FONT * 0.34)
+        names.append(NamedPoint(word, rows[word.word], kind, label, *point, _rounded(end), _rounded(middle)))
+    return plot, "".join(f"M{x(count)} {y(score)}h0" for _, score, count in words.drawn), names
+
+
+def _rounded(place: tuple[float, float]) -> tuple[float, float]:
+    return round(place[0], 1), round(place[1], 1)
