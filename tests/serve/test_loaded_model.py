@@ -14,7 +14,6 @@ from vmask.config import HIDES, make, option
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.evaluation.dataset_training import recorded_source
 from vmask.explain import EXPLAINERS
-from vmask.report.capable import ranks
 from vmask.serve import examples
 from vmask.serve.config import ServeConfig
 from vmask.serve.examples import Examples
@@ -26,7 +25,6 @@ from vmask.serve.page_options import (
     available_explainers,
     check_options,
     describe_option,
-    supported_hides,
 )
 
 JSON = {"content-type": "application/json"}
@@ -98,10 +96,9 @@ def test_every_way_of_hiding_is_described():
 
 def test_what_a_model_can_do_is_tried(models):
     ranking, plain = (one.predictor for one in models)
-    assert (ranks(ranking), ranks(plain)) == (True, False)
-    assert supported_hides(ranking) == ["remove", "zero", "unk"]
+    assert (ranking.ranks_words, plain.ranks_words) == (True, False)
+    assert list(ranking.hides) == ["remove", "zero", "unk"]
     assert "mask" not in applicable_explainers(plain, available_explainers())
-    assert not ranks(object())
 
 
 def test_a_model_without_a_capability_is_offered_no_explainer_that_needs_it(models):

@@ -157,6 +157,20 @@ def test_pages_of_others_may_not_post(client, origin, status):
     assert client.get("/healthz", headers=headers).status_code == 200  # the browser keeps the answer from them
 
 
+def test_pages_of_others_may_not_read_data(client):
+    for headers in ({"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        assert client.get("/api/words", headers=headers).status_code == 403
+        assert client.get("/", headers=headers).status_code == 200  # a link to the page
+    assert client.get("/api/words", headers={"sec-fetch-site": "same-origin"}).status_code == 200
+
+
+def test_a_request_of_two_lengths_is_refused(client):
+    call = Call("/api/predict", b"{}", headers=[("content-length", "2"), ("transfer-encoding", "chunked")])
+    asyncio.run(call.made(client.app))
+    assert call.status == 400
+    assert call.headers["connection"] == "close"
+
+
 def test_the_default_port_may_be_left_out(client):
     asked = {"json": {"texts": [TEXT]}}
     assert client.post("/api/predict", **asked, headers={"origin": "http://127.0.0.1:80"}).status_code == 200

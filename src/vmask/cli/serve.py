@@ -40,9 +40,9 @@ def run(args: argparse.Namespace) -> int:
     for folder in args.models:
         read_config(Path(folder))
     from vmask.serve.app import create_app
-    from vmask.serve.server import bind, local_address, network_address, run_app
+    from vmask.serve.server import bind, exit_on_sigterm, local_address, network_address, run_app
 
-    with bind(settings.host, settings.port) as listener:
+    with exit_on_sigterm(), bind(settings.host, settings.port) as listener:
         for warning in settings.warnings():
             say(args, f"warning: {warning}")
         if settings.access_log:

@@ -78,6 +78,11 @@ class PiecePredictor(TextPredictor):
         """The model of `transformers`."""
         return self.model.encoder.network
 
+    @property
+    def max_length(self) -> int:
+        """Pieces of the longest text that it sees in full."""
+        return self.tokenizer.max_tokens
+
     def stored_config(self) -> dict[str, Any]:
         """Rules of the tokenizer, and the configuration of the encoder as plain data."""
         return {"tokenizer": self.tokenizer.facts(), "encoder": plain_config(self.network.config.to_dict())}

@@ -96,6 +96,11 @@ class TextPredictor(BasePredictor):
         """Cut texts into words, up to the length limit."""
         raise NotImplementedError
 
+    @property
+    def max_length(self) -> int:
+        """Words or pieces of the longest text that it sees in full."""
+        raise NotImplementedError
+
     def stored_config(self) -> dict[str, Any]:
         """What it adds to the `config.json` of a model folder."""
         raise NotImplementedError
@@ -277,6 +282,11 @@ class WordPredictor(TextPredictor):
             Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
             for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
+
+    @property
+    def max_length(self) -> int:
+        """Words of the longest text that it sees in full."""
+        return self.tokenizer.max_words
 
     def stored_config(self) -> dict[str, Any]:
         """Rules of the tokenizer."""

@@ -371,7 +371,7 @@ def _memory() -> int:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, VmaskWarning, stacklevel=4)
+    warnings.warn(message, VmaskWarning, stacklevel=6)
 
 
 def load_model(path: Path, device: str = "auto") -> TrainedModel:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from vmask.explain import EXPLAINERS
 from vmask.explain.api import as_predictor, explain_texts
 from vmask.explain.contract import Explanation
-from vmask.report.capable import applies
 from vmask.text.words import chunks
 
 SHOWN = 20
@@ -135,7 +134,7 @@ def _seen(
     by_method = {
         method: list(explain_texts(predictor, texts, method, **_fitting(method, options), **own))
         for method, own in explainers.items()
-        if applies(EXPLAINERS.get(method), predictor)
+        if EXPLAINERS.get(method).applies_to(predictor)
     }
     for number, row in enumerate(probabilities):
         best = int(row.argmax())

@@ -36,6 +36,12 @@ class HttpError(VmaskError):
         self.headers = dict(headers or {})
 
 
+class BadRequest(HttpError):
+    """The request is not clear about what it is."""
+
+    status = 400
+
+
 class Unauthorized(HttpError):
     """The token is missing or wrong."""
 

@@ -12,11 +12,10 @@ from typing import Any
 from vmask.classifier import TextClassifier
 from vmask.explain.contract import Explainer
 from vmask.inference.predictor import WordImportance
-from vmask.report.capable import ranks
 from vmask.serve.cancellable import slice_positions
 from vmask.serve.examples import Examples
 from vmask.serve.http_errors import NotFound
-from vmask.serve.page_options import applicable_explainers, supported_hides
+from vmask.serve.page_options import applicable_explainers
 
 CHARACTERS_PER_WORD = 4
 """For an estimate of the length of a text before it is split into words."""
@@ -49,11 +48,10 @@ class LoadedModel:
     def __post_init__(self) -> None:
         self.predictor = self.classifier.predictor_
         self.labels = [str(label) for label in self.predictor.labels]
-        self.ranks_words = ranks(self.predictor)
-        self.hides = supported_hides(self.predictor)
+        self.ranks_words = self.predictor.ranks_words
+        self.hides = list(self.predictor.hides)
         self.budget = min(slice_positions(self.predictor), BATCH_POSITIONS)
-        tokenizer: Any = getattr(self.predictor, "tokenizer")  # noqa: B009 - each kind of model has its own
-        self.max_words = int(getattr(tokenizer, "max_words", 0) or tokenizer.max_tokens)
+        self.max_words = self.predictor.max_length
 
     def size(self, text: str) -> int:
         """Return an estimate of the token positions of a text."""

@@ -11,7 +11,6 @@ from vmask.config import HIDES, choices_of, scalar_type
 from vmask.errors import ConfigError, MissingExtra
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explainer
-from vmask.report.capable import SCORES, applies
 
 HIDE_DESCRIPTIONS = {
     "remove": "the word is taken out and the gap closed",
@@ -47,29 +46,17 @@ def available_explainers() -> dict[str, type[Explainer]]:
 
 def is_instant(explainer: type[Explainer]) -> bool:
     """Whether an explanation costs no more than a few predictions, so that it needs no queue."""
-    return explainer.needs == SCORES and not explainer.hides
+    return explainer.needs == "mask_scores" and not explainer.hides
 
 
 def depends_on_class(name: str, explainer: type[Explainer]) -> bool:
     """Whether scores depend on the class: those of the mask and random ones do not."""
-    return explainer.needs != SCORES and name != BASELINE
-
-
-def supported_hides(predictor: Any) -> list[str]:
-    """Return the ways of hiding a word that a model supports."""
-    hides = []
-    for hide in HIDES:
-        try:
-            predictor.predict_kept([], [], hide)
-        except ConfigError:
-            continue
-        hides.append(hide)
-    return hides
+    return explainer.needs != "mask_scores" and name != BASELINE
 
 
 def applicable_explainers(predictor: Any, explainers: Mapping[str, type[Explainer]]) -> list[str]:
     """Return the names of the explainers that apply to a model, the default first."""
-    names = [name for name, explainer in explainers.items() if applies(explainer, predictor)]
+    names = [name for name, explainer in explainers.items() if explainer.applies_to(predictor)]
     default = "mask" if "mask" in names else "lime"
     return sorted(names, key=lambda name: (name != default, name == BASELINE, name))
 

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
 from vmask.serve.http_errors import (
+    BadRequest,
     ClientDisconnected,
     Forbidden,
     HttpError,
@@ -129,8 +130,11 @@ class SecurityMiddleware:
                 f"This server is not known as {', '.join(hosts) or 'nothing'!r}. Call it by its address, or start it "
                 "with --allow-host NAME."
             )
-        origin = headers.get("origin")
-        if origin is not None and scope["method"] not in SAFE_METHODS and not self._same_origin(origin, hosts[0]):
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy may read the one and this server the other, and see different requests (request smuggling).
+            raise BadRequest("A request has a Content-Length or a Transfer-Encoding, not both.")
+        has_data = scope["method"] not in SAFE_METHODS or scope["path"] not in self._public
+        if has_data and self._from_other_site(headers, hosts[0]):
             raise Forbidden("Pages of other addresses may not ask this server. Open the server's own page.")
         if self._token is not None and scope["path"] not in self._public:
             self._check_token(headers.getlist("authorization"), self._token)
@@ -162,6 +166,13 @@ class SecurityMiddleware:
         except ValueError:
             return False
         return address.is_loopback or self._host in ("0.0.0.0", "::", "")
+
+    def _from_other_site(self, headers: Headers, host: str) -> bool:
+        """Whether a page of another site asks, as browsers say it."""
+        origin = headers.get("origin")
+        if origin is not None:
+            return not self._same_origin(origin, host)
+        return headers.get("sec-fetch-site") == "cross-site"
 
     def _same_origin(self, origin: str, host: str) -> bool:
         try:

@@ -170,6 +170,19 @@ def _shared_cores() -> Iterator[None]:
         torch.set_num_threads(cores)
 
 
+@contextlib.contextmanager
+def exit_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the process with exit code 0 while models are loaded, as it does once the server runs."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    previous = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
 def run_app(app: FastAPI, listener: socket.socket, on_ready: Callable[[], None] = lambda: None) -> None:
     """Serve until Ctrl-C or SIGTERM.
 

@@ -163,7 +163,7 @@ def other_data(dataset: Dataset) -> str:
 def methods_of(classifier: TextClassifier, level: Level) -> tuple[str, ...]:
     """What explains the texts of a report, in the order of the views."""
     predictor = classifier.predictor_
-    own = (MASK,) if predictor.model.mask.ranks else ()
+    own = (MASK,) if predictor.ranks_words else ()
     if level == "full":
         return (*own, *LOCAL)
     return own or (LOCAL[:1] if predictor.quick else ())

@@ -72,7 +72,7 @@ def lead(classifier: TextClassifier, dataset: Dataset) -> str:
     mask = classifier.plan_.mask
     ranking = (
         f"The word mask that it learnt ({mask}) says how much of each word it sees."
-        if classifier.predictor_.model.mask.ranks
+        if classifier.predictor_.ranks_words
         else f"It was trained by a method that ranks no words ({mask})."
     )
     return f"Trained on {classifier.data_['train']:,} texts. Data: {title}. {ranking}"

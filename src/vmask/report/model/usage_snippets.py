@@ -34,7 +34,7 @@ def example(texts: Sequence[str]) -> str:
 
 
 def _uses(classifier: TextClassifier, folder: str, text: str) -> Iterator[Use]:
-    quoted, ranks = shlex.quote(folder), classifier.predictor_.model.mask.ranks
+    quoted, ranks = shlex.quote(folder), classifier.predictor_.ranks_words
     commands = [f"vmask predict {quoted} my-texts.csv", f"vmask explain {quoted} {shlex.quote(text)} --method lime"]
     if ranks:
         commands.append(f"vmask words {quoted} --top 20")

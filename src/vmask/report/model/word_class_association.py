@@ -12,15 +12,13 @@ and the class with the greatest z is the one that the word speaks for (after Mon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vmask.inference.contract import Doc
-from vmask.inference.predictor import WordPredictor
 from vmask.text.words import chunks
 
 PRIOR = 2.0
@@ -84,22 +82,11 @@ def presence(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(V, C) texts of each class with each word, as the model cuts texts, and (C,) texts of each class."""
     row_of = {word: row for row, word in enumerate(words)}
-    spelt = _spelling(predictor)
     there = np.zeros((len(words), classes), np.int64)
     done = 0
     for chunk in chunks(texts, CHUNK):
         for doc in predictor.prepare(chunk):
-            rows = [row for word in set(spelt(doc)) if (row := row_of.get(word)) is not None]
+            rows = [row for word in set(predictor.ranked_words(doc)) if (row := row_of.get(word)) is not None]
             there[rows, labels[done]] += 1
             done += 1
     return there, np.bincount(np.asarray(labels, np.int64), minlength=classes)
-
-
-def _spelling(predictor: Any) -> Callable[[Doc], Iterable[str]]:
-    """What gives the words of a text as the ranking of words spells them."""
-    if isinstance(predictor, WordPredictor):
-        vocabulary = predictor.tokenizer.words
-        return lambda doc: (vocabulary[id] for id in doc.ids)
-    if predictor.tokenizer.uncased:
-        return lambda doc: (word.lower() for word in doc.words)
-    return lambda doc: doc.words
