@@ -1,0 +1,1 @@
+"""A report of any grid, from its result files alone."""
