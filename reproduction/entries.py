@@ -8,7 +8,7 @@ from math import nan
 from typing import TypeVar
 
 from reproduction.bands import Band, judge
-from reproduction.table import COUNTED, Entry, Verdict
+from reproduction.table import Entry, Verdict
 from vmask.evaluation.statistics import Estimate, holm, seeds_difference
 
 LEVEL = 0.05
@@ -46,11 +46,6 @@ def scaled(estimate: Estimate | None, factor: float = 100) -> Estimate | None:
         return None
     value, low, high = (factor * one for one in (estimate.value, estimate.low, estimate.high))
     return dataclasses.replace(estimate, value=value, low=low, high=high)
-
-
-def exact(value: float | None) -> Estimate | None:
-    """A number that does not vary, such as a count."""
-    return None if value is None else Estimate(float(value), nan, nan, 1, COUNTED)
 
 
 def supported(groups: Mapping[Group, Mapping[str, Mapping[int, float]]]) -> set[tuple[Group, str]]:

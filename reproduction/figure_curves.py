@@ -12,16 +12,12 @@ import numpy as np
 from reproduction.available import WORDS, curve, datasets, models, pairs, shown
 from reproduction.results import Results
 from vmask.report.figures.curves import FLOORS, Point, draw_curve, finish, handle
-from vmask.report.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, WIDE, Picture, canvas, styled
+from vmask.report.figures.panels import COLUMNS, by_dataset, make_panels
+from vmask.report.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Picture, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
-COLUMNS = 4
-"""Panels beside each other, at most."""
-WIDTHS = {1: 4.8, 2: 5.8, 3: WIDE}
-"""Of a figure with so many panels in a row, or more."""
 ENOUGH = 3
 """Seeds that a band asks for: the t interval of two is twelve standard deviations wide and would cover all."""
 OWN, GIVEN = "mask", "ranking"
@@ -72,7 +68,7 @@ def post_hoc(results: Results) -> Picture | None:
     if not found:
         return None
     columns = min(len(found), COLUMNS)
-    figure, panels = _panels([found[at : at + columns] for at in range(0, len(found), columns)], 1.62)
+    figure, panels = make_panels([found[at : at + columns] for at in range(0, len(found), columns)], 1.62)
     colours = _model_colours(model for _, model in pairs(results, WORDS, masks))
     for dataset, panel in panels.items():
         names = models(results, dataset, WORDS, masks)
@@ -105,7 +101,7 @@ def controls(results: Results) -> Picture | None:
     found = pairs(results, WORDS, masks)
     if not found:
         return None
-    figure, panels = _panels(_by_dataset(found), 1.75)
+    figure, panels = make_panels(by_dataset(found), 1.75)
     used = set()
     for (dataset, model), panel in panels.items():
         for line in reversed(CONTROLS):  # VMASK comes to lie on top
@@ -132,30 +128,6 @@ def _model_colours(names: Iterable[str]) -> dict[str, str]:
     there = set(names)
     others = dict(zip(sorted(there - {"cnn", "lstm"}), cycle((GREEN, PURPLE, ORANGE, SKY)), strict=False))
     return {name: colour for name, colour in {"cnn": BLUE, "lstm": RED, **others}.items() if name in there}
-
-
-def _by_dataset(found: Sequence[tuple[str, str]]) -> list[list[tuple[str, str] | None]]:
-    """Datasets and models in a grid: models below each other, or simply in rows where there is one model."""
-    names = list(dict.fromkeys(model for _, model in found))
-    if len(names) == 1:
-        return [list(found[at : at + COLUMNS]) for at in range(0, len(found), COLUMNS)]
-    rows = dict.fromkeys(dataset for dataset, _ in found)
-    return [[(row, name) if (row, name) in found else None for name in names] for row in rows]
-
-
-def _panels(grid: Sequence[Sequence[Any]], height: float) -> tuple[Figure, dict[Any, Axes]]:
-    """A figure with a panel for each thing of the grid, and room for a legend above."""
-    columns = max(map(len, grid))
-    figure = canvas(WIDTHS[min(columns, 3)], max(len(grid) * height, 2.1) + 0.8, layout="constrained")
-    axes = figure.subplots(len(grid), columns, sharex=True, sharey=True, squeeze=False)
-    panels = {}
-    for row, things in enumerate(grid):
-        for column in range(columns):
-            if column < len(things) and things[column] is not None:
-                panels[things[column]] = axes[row, column]
-            else:
-                axes[row, column].remove()
-    return figure, panels
 
 
 def _draw(panel: Axes, points: Sequence[Point], line: Line, colour: str | None = None) -> None:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from vmask.evaluation.statistics import Estimate
 from vmask.report.grid import table as grid
-from vmask.report.grid.table import NOT_RUN, Mark, estimate_fields, plain
+from vmask.report.grid.table import COUNTED, NOT_RUN, Mark, estimate_fields, plain, sentence
 
 Verdict = Literal["ok", "close", "off", "not run", ""]
 """`ok`: our mean lies in the published number's 95% band; `close`: our interval and the band overlap; empty: there is
@@ -17,8 +17,6 @@ SIGNS = {"ok": "✓", "close": "≈", "above": "↑", "below": "↓"}
 MEANINGS = {"ok": "in it", "close": "our interval meets it", "above": "above it", "below": "below it"}
 """Against the band of the published number."""
 COUNT_MEANINGS = {"ok": "the same after rounding", "close": "within 5%", "above": "more", "below": "fewer"}
-COUNTED = "counted"
-"""How a number came about that does not vary."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class Table(grid.Table[Entry]):
     def legend(self) -> str:
         """What the signs in the cells mean, those that this table has."""
         if any(entry.published is not None for entry in self.entries):
-            return "; ".join([*self.legend_of_numbers(), *self.legend_of_signs()]) + "."
+            return sentence([*self.legend_of_numbers(), *self.legend_of_signs()])
         return super().legend()
 
     def legend_of_numbers(self) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from reproduction.bands import share_band
 from reproduction.context import Cell, Context
-from reproduction.entries import BASE, BOLD, NO_NUMBER, entry, exact, scaled, supported, unjudged
+from reproduction.entries import BASE, BOLD, NO_NUMBER, entry, scaled, supported, unjudged
 from reproduction.published import Published
 from reproduction.results import Results, titled
 from reproduction.signature import signature
@@ -18,6 +18,7 @@ from reproduction.tables_search import search_table
 from reproduction.tables_words import correlation_table, importance_table, sp_lime_table, top_words_table
 from vmask.evaluation.statistics import Estimate
 from vmask.report.grid.results import DEV_ACCURACY, over_seeds
+from vmask.report.grid.table import exact
 
 CONTROLS_NOTE = "Word dropout and random mask are controls of ours; the paper does not have them."
 COUNTED = ("base", "vmask")

@@ -7,9 +7,9 @@ from typing import Any
 
 from reproduction.bands import NEAR, judge_count
 from reproduction.context import SPLITS, Context
-from reproduction.entries import exact
 from reproduction.signature import NONE, data
 from reproduction.table import Entry, Row, Table
+from vmask.report.grid.table import exact
 
 COUNTS = f"Counts are ok where they are the published ones after the paper's rounding, close within {NEAR:.0%}."
 

@@ -28,9 +28,10 @@ def markdown(table: Table[Any]) -> str:
             for row in table.rows
         ),
     ]
-    under = [f"*{markdown_text(table.legend())}*", *map(markdown_text, _below(table))]
+    legend = table.legend()
+    under = [*([f"*{markdown_text(legend)}*"] if legend else []), *map(markdown_text, _below(table))]
     body = "\n".join(lines) if table.rows else markdown_text(_nothing(table))
-    return body + "\n\n" + "\n\n".join(under)
+    return "\n\n".join([body, *under])
 
 
 def latex(table: Table[Any]) -> str:
@@ -144,7 +145,7 @@ _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
     **{"<": r"\textless{}", ">": r"\textgreater{}", "±": r"$\pm$", ONE_SEED: r"$^{\dagger}$", DASH: "--"},
-    **{"✓": r"$\surd$", "≈": r"$\approx$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "−": "$-$"},
+    **{"✓": r"$\surd$", "≈": r"$\approx$", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "Δ": r"$\Delta$"},
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from vmask.evaluation.statistics import Estimate
@@ -14,6 +14,8 @@ WIDE = 5
 """Columns from which on what was not run is a dash, which the legend explains."""
 ONE_SEED = "†"
 """Marks an interval over texts, of one training."""
+COUNTED = "counted"
+"""How a number came about that does not vary."""
 LONG_TEXT = 15
 """Characters of an entry from which on its column is one of words: at the left, and with more than one line."""
 
@@ -170,14 +172,16 @@ class Table(Generic[AnyEntry]):
         """What the numbers and signs mean, those that this table has."""
         if not any(entry.estimate for entry in self.entries):
             return "Words." if any(entry.text for entry in self.entries) else "Nothing was run."
-        return "; ".join([*self.legend_of_numbers(), *self.legend_of_signs()]) + "."
+        return sentence([*self.legend_of_numbers(), *self.legend_of_signs()])
 
     def legend_of_numbers(self) -> list[str]:
         """What a number is."""
-        number_is = f"In {self.unit}: mean" if self.unit else "Mean"
+        parts = [f"In {self.unit}"] if self.unit else []
         if any(entry.half_width is not None for entry in self.entries):
-            number_is += " ± 95% interval over seeds"
-        return [number_is]
+            parts.append("mean ± 95% interval over seeds")
+        elif any(entry.estimate is not None and entry.estimate.how != COUNTED for entry in self.entries):
+            parts.append("mean over seeds")
+        return [": ".join(parts)] if parts else []
 
     def legend_of_signs(self) -> list[str]:
         """What a dash and a dagger mean, where there are such."""
@@ -187,6 +191,17 @@ class Table(Generic[AnyEntry]):
         if any(entry.over_texts for entry in self.entries):
             parts.append(f"{ONE_SEED} one seed, interval over texts; without it over seeds")
         return parts
+
+
+def sentence(parts: Sequence[str]) -> str:
+    """Parts of a legend as a sentence; empty where there are none."""
+    joined = "; ".join(parts)
+    return f"{joined[0].upper()}{joined[1:]}." if joined else ""
+
+
+def exact(value: float | None) -> Estimate | None:
+    """A number that does not vary, such as a count."""
+    return None if value is None else Estimate(float(value), nan, nan, 1, COUNTED)
 
 
 def number(value: float, digits: int) -> str:
