@@ -8,6 +8,7 @@ from typing import Any
 
 from reproduction.context import SPLITS, Cell, Context
 from reproduction.results import in_order, titled
+from vmask.report.grid.signature import among, count_seeds, made_by
 
 NONE = "Nothing of this was run."
 SETTINGS = {"lime": ("samples",), "shapley": ("permutations",)}
@@ -26,8 +27,8 @@ def signature(context: Context, cells: Sequence[Cell], stage: str = "train") -> 
         _vectors(trained),
         _epochs(trained),
         *_measured(records),
-        _seeds([list(context.results.stage(*cell, stage)) for cell in cells]),
-        made(records),
+        count_seeds([list(context.results.stage(*cell, stage)) for cell in cells]),
+        made_by(records),
     ]
     return "; ".join(filter(None, parts))
 
@@ -43,16 +44,6 @@ def data(context: Context, datasets: Sequence[str]) -> str:
     return f"data {', '.join(found)}" if found else ""
 
 
-def made(records: Iterable[Mapping[str, Any]]) -> str:
-    """The code and the machines."""
-    facts = [record["facts"] for record in records]
-    versions = _among(one["versions"].get("vmask", "?") for one in facts)
-    commits = _among(one["commit"] or "no commit" for one in facts)
-    threads = _among(one["threads"] for one in facts if "threads" in one)
-    machines = _among(one["machine"] for one in facts)
-    return "; ".join(filter(None, [f"vmask {versions} ({commits})", f"threads {threads}" if threads else "", machines]))
-
-
 def _vectors(records: Iterable[Mapping[str, Any]]) -> str:
     used = []
     for record in records:
@@ -60,7 +51,7 @@ def _vectors(records: Iterable[Mapping[str, Any]]) -> str:
         names = [f"{name} {digests[name][:8]}" if name in digests else name for name in record["vectors"]["of"] or ()]
         if names:
             used.append(" + ".join(names))
-    return f"vectors {_among(used)}" if used else ""
+    return f"vectors {among(used)}" if used else ""
 
 
 def _epochs(records: Sequence[Mapping[str, Any]]) -> str:
@@ -83,14 +74,14 @@ def _measured(records: Sequence[Mapping[str, Any]]) -> Iterable[str]:
     measured = [record for record in records if "measured" in record]
     if not measured:
         return
-    hidden = _among(", ".join(record["measured"]["hide"]) for record in measured)
+    hidden = among(", ".join(record["measured"]["hide"]) for record in measured)
     yield f"words hidden by {hidden}"
-    k = _among(options["k"] for record in measured for options in record["metrics"].values() if "k" in options)
+    k = among(options["k"] for record in measured for options in record["metrics"].values() if "k" in options)
     if k:
         yield f"K {k}"
     for name, settings in SETTINGS.items():
         chosen = [record["measured"]["explainers"].get(name) for record in measured]
-        told = _among(" ".join(f"{options[one]:,} {one}" for one in settings) for options in chosen if options)
+        told = among(" ".join(f"{options[one]:,} {one}" for one in settings) for options in chosen if options)
         if told:
             yield f"{titled(name)} of {told}"
     yield f"n {_by_dataset(measured)} texts"
@@ -101,25 +92,7 @@ def _by_dataset(records: Sequence[Mapping[str, Any]]) -> str:
     counts: dict[str, list[int]] = {}
     for record in records:
         counts.setdefault(record["cell"]["dataset"], []).append(record["measured"]["n"])
-    each = {dataset: _among(counts[dataset]) for dataset in in_order(counts)}
+    each = {dataset: among(counts[dataset]) for dataset in in_order(counts)}
     if len(set(each.values())) == 1:
         return next(iter(each.values()))
     return ", ".join(f"{titled(dataset)} {count}" for dataset, count in each.items())
-
-
-def _seeds(seeds: Sequence[Sequence[int]]) -> str:
-    """How many trainings a cell has, and which seeds."""
-    run = [one for one in seeds if one]
-    least, most = min(map(len, run)), max(map(len, run))
-    every = sorted({seed for one in run for seed in one})
-    whole = every == list(range(every[0], every[-1] + 1)) and len(every) > 1
-    which = f"{every[0]}-{every[-1]}" if whole else ", ".join(map(str, every))
-    return f"{least if least == most else f'{least} to {most}'} seed{'s' * (most > 1)} a cell ({which})"
-
-
-def _among(values: Iterable[Any]) -> str:
-    """Different values in their order; numbers by size."""
-    found = list(dict.fromkeys(values))
-    if all(isinstance(one, int) for one in found):
-        return ", ".join(f"{one:,}" for one in sorted(found))
-    return ", ".join(sorted(map(str, found)))

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from vmask.evaluation.statistics import Estimate
 from vmask.report.grid import table as grid
-from vmask.report.grid.table import COUNTED, NOT_RUN, Mark, estimate_fields, plain, sentence
+from vmask.report.grid.table import COUNTED, NOT_RUN, ONE_SEED, Mark, estimate_fields, plain, sentence
 
 Verdict = Literal["ok", "close", "off", "not run", ""]
 """`ok`: our mean lies in the published number's 95% band; `close`: our interval and the band overlap; empty: there is
@@ -99,9 +99,13 @@ class Table(grid.Table[Entry]):
 
     def legend(self) -> str:
         """What the signs in the cells mean, those that this table has."""
-        if any(entry.published is not None for entry in self.entries):
+        if any(entry.ours or entry.published is not None for entry in self.entries):
             return sentence([*self.legend_of_numbers(), *self.legend_of_signs()])
-        return super().legend()
+        return "Words." if any(entry.text for entry in self.entries) else "Nothing was run."
+
+    def legend_of_signs(self) -> list[str]:
+        """What a dash and a dagger mean, where there are such."""
+        return [f"{part}; without it over seeds" if ONE_SEED in part else part for part in super().legend_of_signs()]
 
     def legend_of_numbers(self) -> list[str]:
         """What a number is, and what is said of it against the published one."""

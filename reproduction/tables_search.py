@@ -5,9 +5,10 @@ from __future__ import annotations
 from reproduction.context import Context
 from reproduction.entries import NO_NUMBER
 from reproduction.results import titled
-from reproduction.signature import NONE, data, made
+from reproduction.signature import NONE, data
 from reproduction.table import Entry, Row, Table
 from vmask.report.grid.search_table import NOTE, most_trials, trial_columns, trials
+from vmask.report.grid.signature import made_by
 
 RANGES = {
     "kernels": "kernels of the CNN",
@@ -40,7 +41,7 @@ def search_table(context: Context) -> Table:
             Row((context.column(dataset), context.model(model), titled(mask)), trials(search, most, Entry, NO_NUMBER))
             for dataset, model, mask, search in found
         ],
-        signature="; ".join(filter(None, [*parts, made(records)])) if records else NONE,
+        signature="; ".join(filter(None, [*parts, made_by(records)])) if records else NONE,
         notes=(
             NOTE,
             *_paper(context),

@@ -82,6 +82,8 @@ def html(table: Table[Any]) -> str:
 def view(table: Table[Any]) -> dict[str, Any]:
     """What the macro of `table.html` shows of a table: strings, which it escapes."""
     return {
+        "name": table.name,
+        "title": table.title,
         "heads": (*table.heads, *table.columns),
         "groups": [_html_group(table, rows) for rows in _groups(table)],
         "nothing": "" if table.rows else _nothing(table),
@@ -199,6 +201,6 @@ def _html_cell(table: Table[Any], entry: Entry) -> dict[str, Any]:
         "beside": entry.beside(),
         "mark": entry.mark,
         "note": _in_brackets(entry.note),
-        "words": len(entry.text) > LONG_TEXT or len(entry.note) > LONG_TEXT,
+        "worded": len(entry.text) > LONG_TEXT or len(entry.note) > LONG_TEXT,
         "hint": entry.hint,
     }

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 from vmask.errors import VmaskError
 from vmask.evaluation.statistics import Estimate
 from vmask.grid.store import TRAIN
-from vmask.metrics.contract import Facts
+from vmask.metrics.contract import FLOORS, Facts
 from vmask.report.grid.differences import Tested, adjust, compare, reference
 from vmask.report.grid.results import (
     DEV_ACCURACY,
@@ -22,6 +22,7 @@ from vmask.report.grid.results import (
     Setting,
     over_seeds,
 )
+from vmask.report.grid.signature import signature
 from vmask.report.grid.table import Entry, Mark, Row, Table, plain
 
 LEVEL = 0.05
@@ -120,7 +121,8 @@ class MetricTable(Table[Compared]):
         parts = super().legend_of_numbers()
         differences = [entry.tested for entry in self.entries if entry.tested is not None]
         if differences:
-            parts.append(f"Δ difference to {self.baseline}")
+            variants = ", of the same variant where it has one" if "variant" in self.heads else ""
+            parts.append(f"Δ difference to {self.baseline}{variants}")
         tests = [one for one in differences if one.p_adjusted == one.p_adjusted]
         if tests:
             kinds = {one.difference.how.partition(" over ")[0] for one in tests}
@@ -182,7 +184,7 @@ def _table(
     methods = methods_of(results, baseline)
     rows = [
         (which, method)
-        for which in dict.fromkeys(which for which, _ in by_cell)
+        for which in sorted(dict.fromkeys(which for which, _ in by_cell), key=lambda which: which.by in FLOORS)
         for method in methods
         if any((which, Setting(dataset, *method)) in by_cell for dataset in datasets)
     ]
@@ -192,7 +194,8 @@ def _table(
         other = reference(setting, baseline, results.settings)
         seeds = by_cell.get((which, setting), {})
         others = by_cell.get((which, other), {}) if other is not None else {}
-        differences.append(compare(_values(seeds), _values(others)) if seeds and others else None)
+        tested = seeds and others and which.by not in FLOORS
+        differences.append(compare(_values(seeds), _values(others)) if tested else None)
     entries = iter(
         Compared(_estimate(by_cell.get(cell, {})), tested=tested, better=facts.better, digits=digits)
         for cell, tested in zip(cells, adjust(differences), strict=True)
@@ -205,7 +208,7 @@ def _table(
         heads=heads.names,
         columns=tuple(datasets),
         rows=[Row(heads.row(which, method), tuple(next(entries) for _ in datasets)) for which, method in rows],
-        signature=heads.constant,
+        signature=signature([results.stage(setting, stage) for setting in _with_results(by_cell)], heads.constant),
         digits=digits,
         baseline=baseline,
     )
@@ -216,11 +219,11 @@ class _Heads:
 
     def __init__(self, which: Sequence[Which], methods: Sequence[tuple[str, str, str]]) -> None:
         titles = {"by": "by", "hide": "words hidden by", "part": "part"}
-        values = {name: dict.fromkeys(getattr(one, name) for one in which) for name in titles}
+        values = {name: dict.fromkeys(filter(None, (getattr(one, name) for one in which))) for name in titles}
         self.differing = [name for name in titles if len(values[name]) > 1]
         self.variants = any(variant for *_, variant in methods)
-        told = [(titles[name], next(iter(values[name]), "")) for name in titles if len(values[name]) == 1]
-        self.constant = ", ".join(f"{title} {value}" for title, value in told if value)
+        constant = {name: next(iter(values[name])) for name in titles if len(values[name]) == 1}
+        self.constant = ", ".join(f"{titles[name]} {value}" for name, value in constant.items())
         own = ("model", "method", "variant") if self.variants else ("model", "method")
         self.names = (*(titles[name] for name in self.differing), *own)
 
@@ -238,6 +241,10 @@ def methods_of(results: GridResults, baseline: str) -> list[tuple[str, str, str]
     """Model, method and variant of every row: the baseline before the other methods of its model."""
     found = {setting[1:] for setting in results.settings}
     return sorted(found, key=lambda row: (row[0], row[1] != baseline, row[1], row[2]))
+
+
+def _with_results(by_cell: Iterable[tuple[Which, Setting]]) -> list[Setting]:
+    return list(dict.fromkeys(setting for _, setting in by_cell))
 
 
 def _values(by_seed: dict[int, Measurement]) -> dict[int, float]:

@@ -20,7 +20,7 @@ from vmask.report.grid.differences import choose_baseline
 from vmask.report.grid.examples import LEGEND as EXAMPLES_LEGEND
 from vmask.report.grid.examples import Example, examples_markdown, explained_examples
 from vmask.report.grid.folder import FIGURES, PAGES, TABLES, filling, write_csv, write_tables
-from vmask.report.grid.metric_tables import methods_of, metric_tables
+from vmask.report.grid.metric_tables import MetricTable, methods_of, metric_tables
 from vmask.report.grid.page import picture_data, render_page
 from vmask.report.grid.results import GridResults, Measurement
 from vmask.report.grid.run_tables import dataset_table, trainings_table
@@ -162,7 +162,8 @@ class GridReport:
             title=TITLE,
             lead=self.lead(),
             failures=self.failures(),
-            tables=[(table.name, table.title, formats.view(table)) for table in self.tables],
+            metrics=[formats.view(table) for table in self.tables if isinstance(table, MetricTable)],
+            others=[formats.view(table) for table in self.tables if not isinstance(table, MetricTable)],
             pictures=[(picture, picture_data(path)) for picture, path in pictures],
             examples=self.examples,
             examples_legend=EXAMPLES_LEGEND,

@@ -170,8 +170,8 @@ class Table(Generic[AnyEntry]):
 
     def legend(self) -> str:
         """What the numbers and signs mean, those that this table has."""
-        if not any(entry.estimate for entry in self.entries):
-            return "Words." if any(entry.text for entry in self.entries) else "Nothing was run."
+        if self.entries and all(entry.absent for entry in self.entries):
+            return "Nothing was run."
         return sentence([*self.legend_of_numbers(), *self.legend_of_signs()])
 
     def legend_of_numbers(self) -> list[str]:
@@ -189,7 +189,7 @@ class Table(Generic[AnyEntry]):
         if any(entry.absent for entry in self.entries) and self.absent == DASH:
             parts.append(f"{DASH} {NOT_RUN}")
         if any(entry.over_texts for entry in self.entries):
-            parts.append(f"{ONE_SEED} one seed, interval over texts; without it over seeds")
+            parts.append(f"{ONE_SEED} one seed, interval over texts")
         return parts
 
 

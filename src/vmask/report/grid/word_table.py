@@ -16,7 +16,7 @@ OWN = "by the mask"
 def word_table(results: GridResults) -> Table[Entry]:
     """The top words of every setting that has any, of its lowest seed."""
     lists = {setting: found for setting in results.settings if (found := _lists(results, setting))}
-    columns = list(dict.fromkeys(name for found in lists.values() for name in found))
+    columns = sorted({name for found in lists.values() for name in found}, key=lambda name: (name != OWN, name))
     variants = any(setting.variant for setting in lists)
     return Table(
         name="top_words",
