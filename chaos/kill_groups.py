@@ -185,7 +185,7 @@ def save_again() -> None:
 
 
 def inline_grid(*words: str) -> None:
-    from experiments.tiny import Inline
+    from grid.tiny import Inline
 
     import vmask.grid.run
 

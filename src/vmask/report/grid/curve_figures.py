@@ -60,7 +60,7 @@ def draw_curves(curves: Curves, methods: Sequence[tuple[str, str]]) -> Picture:
     caption = "Lines are means over seeds"
     caption += ", of those that were still training." if curves.name == LEARNING else "."
     if floors:
-        caption += " Grey and dotted: rankings that mean nothing, as means over the methods of the panel."
+        caption += " Grey and dotted: rankings that are no model's, as means over the methods of the panel."
     return Picture(curves.name, curves.title, caption, figure)
 
 
