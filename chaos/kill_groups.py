@@ -185,9 +185,8 @@ def save_again() -> None:
 
 
 def inline_grid(*words: str) -> None:
-    from grid.tiny import Inline
-
     import vmask.grid.run
+    from grid.tiny import Inline
 
     vmask.grid.run.Pool = Inline  # other processes are not seen, and take seconds to start
     result = command("grid", "tiny.yaml", "--models", "models", "--quiet", *words)
