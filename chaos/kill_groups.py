@@ -243,9 +243,8 @@ def groups() -> Iterator[Group]:
 
 def make_all() -> None:
     """Make, once, in the current folder, what the groups start from."""
-    from experiments.tiny import TINY as GRID
-    from experiments.tiny import write_tiny
-
+    from grid.tiny import TINY as GRID
+    from grid.tiny import write_tiny
     from tiny_encoders import save_encoder
     from toy import toy_texts, write_csv
 
