@@ -15,10 +15,10 @@ FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.p
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-all test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction clean
+.PHONY: help install demo test test-slow test-all test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 install: $(STAMP) ## Make .venv and install vmask with its tools
 
@@ -89,9 +89,12 @@ chaos-sample: $(STAMP) ## Run a sample of these attacks: three minutes at most
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run
 
-reproduction: $(STAMP) ## Rewrite docs/reproduction.md, its figures and the README's tables from results/
-	$(BIN)/python scripts/update_reproduction.py
+reproduction: $(STAMP) ## Rewrite docs/reproduction.md, its figures and the README's tables from reproduction/results
+	$(BIN)/python -m reproduction
 	$(BIN)/python scripts/update_readme.py
+
+reproduction-check: $(STAMP) ## Hold the committed results against the paper, number by number, claim by claim
+	$(BIN)/python -m reproduction check
 
 floors: $(STAMP) ## Rewrite constraints-floor.txt from the floors in pyproject.toml
 	$(BIN)/python scripts/update_floors.py

@@ -201,7 +201,6 @@ def _paths(work: Path, seed: int) -> Iterator[Case]:
         "grid out": ("grid", work / "tiny.yaml", "--dry-run", "--out", "BAD"),
         "report": ("report", "BAD", "--no-figures"),
         "report out": ("report", work / "results", "--no-figures", "--out", "BAD"),
-        "published": ("report", work / "results", "--check", "BAD"),
     }
     for what, make in _BAD_PATHS.items():
         for name, words in commands.items():
@@ -265,14 +264,9 @@ def _yaml(work: Path, seed: int) -> Iterator[Case]:
 
         yield command_case(f"grid:{name}", "grid", "a.yaml", "--dry-run", before=put)
         yield command_case(f"card:{name}", "train", "set", "--out", "out", *SMALL, before=put)
-        yield command_case(f"published:{name}", "report", work / "results", "--check", "a.yaml", before=put)
     draw = random.Random(seed)
     card = {"name": "mine", "files": {"train": "train.csv"}, "text": "text", "label": "label", "max_words": 9,
             "labels": ["bad", "good"], "split": {"dev_rows": 5, "test_rows": 5}, "threshold": 0}  # fmt: skip
-    published = {
-        "source": {"title": "t", "authors": ["a"], "venue": "v", "year": 2020},
-        "tables": {"accuracy": {"label": "l", "title": "t", "unit": "%", "rows": {"cnn": {"base": {"imdb": 88.0}}}}},
-    }
     seeds = ["0-999999999", "5-1", "-1", LONG_NUMBER, "x", [0, "a"], {}, None, 1e300, True, [[1]], "0-" + LONG_NUMBER]
     experiments = [{**TINY, "grid": [{**TINY["grid"][0], "seeds": one}]} for one in seeds]
     experiments += [{**TINY, "search": {**TINY["search"], "seed": one}} for one in seeds]
@@ -292,15 +286,6 @@ def _yaml(work: Path, seed: int) -> Iterator[Case]:
             bad_files.write(folder, "set/train.csv", data)
 
         yield command_case(f"card:changed {number}", "train", "set", "--out", "out", *SMALL, before=folder_of)
-    for number in range(30):
-        content = json.dumps(bad_files.changed(published, draw)).encode()
-
-        def numbers(folder: Path, content: bytes = content) -> None:
-            bad_files.write(folder, "a.yaml", content)
-
-        yield command_case(
-            f"published:changed {number}", "report", work / "results", "--check", "a.yaml", before=numbers
-        )
 
 
 # Results, explanations, evaluations, vectors ----------------------------------------------------------------

@@ -185,9 +185,8 @@ def save_again() -> None:
 
 
 def inline_grid(*words: str) -> None:
-    from experiments.tiny import Inline
-
     import vmask.grid.run
+    from grid.tiny import Inline
 
     vmask.grid.run.Pool = Inline  # other processes are not seen, and take seconds to start
     result = command("grid", "tiny.yaml", "--models", "models", "--quiet", *words)
@@ -244,9 +243,8 @@ def groups() -> Iterator[Group]:
 
 def make_all() -> None:
     """Make, once, in the current folder, what the groups start from."""
-    from experiments.tiny import TINY as GRID
-    from experiments.tiny import write_tiny
-
+    from grid.tiny import TINY as GRID
+    from grid.tiny import write_tiny
     from tiny_encoders import save_encoder
     from toy import toy_texts, write_csv
 

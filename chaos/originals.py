@@ -91,9 +91,9 @@ def make(work: Path) -> Originals:
         (work / "yaml").mkdir()
         shutil.copy(ROOT / "experiments/smoke.yaml", work / "yaml/grid.yaml")
         (work / "results/cells").mkdir(parents=True)
-        for path in sorted((ROOT / "results/cells").glob("trec--cnn--*--s0.json"))[:3]:
+        for path in sorted((ROOT / "reproduction/results/cells").glob("trec--cnn--*--s0.json"))[:3]:
             shutil.copy(path, work / "results/cells")
-        shutil.copytree(ROOT / "results/data", work / "results/data")
+        shutil.copytree(ROOT / "reproduction/results/data", work / "results/data")
     finally:
         os.chdir(here)
     assert data.exists()

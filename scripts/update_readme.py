@@ -25,10 +25,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vmask.reproduction.claim import Claim
-    from vmask.reproduction.table import Entry
+    from reproduction.claim import Claim
+    from reproduction.table import Entry
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # for reproduction/
 README = ROOT / "README.md"
 METRICS_DOC, BENCHMARKS_DOC = ROOT / "docs" / "metrics.md", ROOT / "docs" / "benchmarks.md"
 RESULTS = ROOT / "benchmarks" / "results"
@@ -159,9 +160,9 @@ def metrics() -> str:
 
 def claims() -> str:
     """What the grid's results say of the paper's claims; docs/reproduction.md has the evidence."""
-    from update_reproduction import document
+    from reproduction.write import read_document
 
-    found = document()
+    found = read_document()
     rows = [f"| {claim.sentence} | {claim.verdict} | {_effect(claim)} |" for claim in found.claims]
     first = f"Run so far: {found.covered()}. {found.checked()[0]}"
     heads = "| the paper | here | mean difference over datasets and models with its 95% interval |"
@@ -175,9 +176,9 @@ def _effect(claim: Claim) -> str:
 
 def grid() -> str:
     """Accuracies of the grid beside the paper's, of the methods that matter most."""
-    from update_reproduction import document
+    from reproduction.write import read_document
 
-    table = next(one for one in document().tables if one.name == "accuracy")
+    table = next(one for one in read_document().tables if one.name == "accuracy")
     ran = [place for place in range(len(table.columns)) if any(row.entries[place].ours for row in table.rows)]
     lines = ["| model | " + " | ".join(table.columns[place] for place in ran) + " |", "|---" * (1 + len(ran)) + "|"]
     for row in table.rows:

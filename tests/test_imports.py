@@ -28,7 +28,6 @@ ORDER = (
     "evaluation",
     "grid",
     "report",
-    "reproduction",
     "serve",
     "cli",
     "__main__",

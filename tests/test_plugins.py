@@ -141,10 +141,14 @@ def test_the_example_grid_runs_and_is_reported(installed, vmask, tmp_path):
     assert stage["status"] == "done"
     assert {one["metric"] for one in stage["scores"]} == {"top_position"}
     assert stage["facts"]["versions"]["vmask-example"] == "0.1.0"
-    vmask("report", out, "--no-figures")
+    vmask("report", out)
     tables = out / "report" / "tables"
-    assert "bag / gate,tea" in (tables / "accuracy.csv").read_text(encoding="utf-8")
-    assert "top_position / alone / bag / gate,tea" in (tables / "other_places.csv").read_text(encoding="utf-8")
+    assert "bag / gate,tea" in (tables / "test_accuracy.csv").read_text(encoding="utf-8")
+    assert "alone / bag / gate,tea" in (tables / "top_position.csv").read_text(encoding="utf-8")
+    assert "learning_curves,tea,bag,gate" in (tables / "curves.csv").read_text(encoding="utf-8")
+    assert (out / "report" / "figures" / "learning_curves.png").is_file()
+    page = (out / "report" / "report.html").read_text(encoding="utf-8")
+    assert "top_position: Where in a text its most important words stand" in page
 
 
 def test_the_version_of_a_plug_in_counts_for_the_results_that_use_it(installed, monkeypatch):

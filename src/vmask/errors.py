@@ -78,6 +78,13 @@ class MissingExtra(VmaskError, ImportError):
         super().__init__(f"{what} needs the '{extra}' extra. Run: pip install 'vmask[{extra}]'")
 
 
+class MissingPackage(VmaskError, ImportError):
+    """A package that vmask does not bring, for one thing that few need, is not installed."""
+
+    def __init__(self, what: str, package: str) -> None:
+        super().__init__(f"{what} needs {package}. Run: pip install {package}")
+
+
 class PluginError(VmaskError, ValueError):
     """What another package adds to vmask cannot be used."""
 

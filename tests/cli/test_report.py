@@ -1,4 +1,4 @@
-"""`vmask report`: the committed results as a report, and against the paper."""
+"""`vmask report`: the report of a grid, from its result files alone."""
 
 from __future__ import annotations
 
@@ -11,54 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from grid_results import Made
+
 ROOT = Path(__file__).parents[2]
-RESULTS = ROOT / "results"
+RESULTS = ROOT / "reproduction" / "results"
 
 
-def accuracies(dataset, model, mask):
-    paths = sorted((RESULTS / "cells").glob(f"{dataset}--{model}--{mask}--s*.json"))
-    return [json.loads(path.read_text())["test_accuracy"] for path in paths if path.name.count(".") == 1]
-
-
-def test_the_check_needs_the_committed_files_alone_and_loads_no_model():
-    code = (
-        "import sys; from vmask.cli import main; code = main(['report', 'results', '--check', '--json']); "
-        "assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules; sys.exit(code)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert len(found["claims"]) >= 14
-    assert {claim["verdict"] for claim in found["claims"]} & {"holds", "does not hold"}
-    number = next(
-        one
-        for one in found["numbers"]
-        if (one["table"], one["row"], one["column"]) == ("accuracy", ["CNN", "base"], "TREC")
-    )
-    assert number["published"] == 92.4
-    assert number["ours"] == pytest.approx(100 * statistics.mean(accuracies("trec", "cnn", "base")))
-    assert number["differs"] == ["vectors"]
-    assert any(one["verdict"] == "not run" and one["ours"] is None for one in found["numbers"])
-
-
-def test_the_check_says_what_holds(vmask, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    done = vmask("report", "results", "--check")
-    assert done.code == 0
-    lines = done.out.splitlines()
-    assert any(line.startswith("CNN base TREC") and " ok " in line for line in lines)
-    assert any(": Models trained with VMASK are more accurate than base models." in line for line in lines)
-    assert any(line.startswith("Of ") and "seeds or more" in line for line in lines)
-    assert lines[-1].startswith("all tables: ")
-
-
-def test_a_file_of_published_numbers_that_is_missing_is_said(vmask, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results").symlink_to(RESULTS)
-    done = vmask("report", "results", "--check")
-    assert done.code == 2
-    assert "--check FILE" in done.err
-    assert vmask("report", "results", "--check", "nothing.yaml").code == 2
+@pytest.fixture
+def made(tmp_path):
+    found = Made(tmp_path / "results")
+    found.train("tea", "cnn", "base", [0.8, 0.82])
+    found.train("tea", "cnn", "gate", [0.9, 0.91])
+    return found
 
 
 def test_a_folder_without_results_is_said(vmask, tmp_path):
@@ -67,38 +31,61 @@ def test_a_folder_without_results_is_said(vmask, tmp_path):
     assert "vmask grid" in done.err
 
 
-def test_tables_are_written_in_four_formats(vmask, tmp_path, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    done = vmask("report", "results", "--out", str(tmp_path / "report"), "--no-figures", "--json")
-    assert json.loads(done.out)["tables"] >= 14
-    out = tmp_path / "report"
-    with (out / "tables" / "accuracy.csv").open(encoding="utf-8") as stream:
-        rows = [row for row in csv.DictReader(stream) if (row["row"], row["column"]) == ("CNN / base", "TREC")]
-    assert [row["published"] for row in rows] == ["92.4"]
-    assert "\\begin{tabular}" in (out / "tables" / "accuracy.tex").read_text(encoding="utf-8")
-    page = (out / "report.html").read_text(encoding="utf-8")
+def test_a_report_is_beside_the_results_unless_another_folder_is_named(vmask, made, tmp_path):
+    done = vmask("report", str(made.folder), "--no-figures")
+    assert done.code == 0
+    assert f"open {made.folder / 'report' / 'report.html'}" in done.out.replace("\n", " ")
+    assert vmask("report", str(made.folder), "--no-figures", "--out", str(tmp_path / "other")).code == 0
+    names = {path.name for path in (tmp_path / "other").iterdir()}
+    assert names == {"report.html", "report.md", "tables"}
+
+
+def test_json_says_what_was_written(vmask, made):
+    done = vmask("report", str(made.folder), "--no-figures", "--json", "--baseline", "gate")
+    written = {"report": str(made.folder / "report"), "baseline": "gate", "tables": 4, "figures": 0, "failed": 0}
+    assert json.loads(done.out) == written
+
+
+def test_a_baseline_that_has_no_results_is_said(vmask, made):
+    done = vmask("report", str(made.folder), "--no-figures", "--baseline", "gat")
+    assert done.code == 2
+    assert "Did you mean 'gate'?" in done.err
+    assert not (made.folder / "report").exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"status": "done", "seconds": "many"}'])
+def test_a_damaged_result_is_named_and_the_old_report_stays(vmask, made, content):
+    assert vmask("report", str(made.folder), "--no-figures").code == 0
+    (made.folder / "cells" / "tea--cnn--gate--0.json").write_text(content, encoding="utf-8")
+    done = vmask("report", str(made.folder), "--no-figures")
+    assert done.code == 2
+    assert "tea--cnn--gate--0.json" in done.err.replace("\n", "")
+    assert "gate" in (made.folder / "report" / "report.md").read_text(encoding="utf-8")
+
+
+def test_results_that_do_not_fit_together_are_said(vmask, made):
+    made.data("tea", truth="01")
+    path = made.store.cell("tea--cnn--gate--0")
+    made.store.write(path, {**made.store.read(path), "test": {"labels": ["no", "yes"], "predicted": [0, 1, 1]}})
+    done = vmask("report", str(made.folder), "--no-figures")
+    assert done.code == 2
+    assert "do not fit together" in done.err
+
+
+def test_the_committed_results_are_reported_without_loading_a_model(tmp_path):
+    code = (
+        "import sys; from vmask.cli import main\n"
+        f"code = main(['report', {str(RESULTS)!r}, '--out', 'report', '--no-figures'])\n"
+        "assert 'torch' not in sys.modules and 'matplotlib' not in sys.modules; sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    paths = sorted((RESULTS / "cells").glob("trec--cnn--base--s*.json"))
+    accuracies = [json.loads(path.read_text())["test_accuracy"] for path in paths if path.name.count(".") == 1]
+    with (tmp_path / "report" / "tables" / "test_accuracy.csv").open(encoding="utf-8") as stream:
+        rows = [row for row in csv.DictReader(stream) if (row["row"], row["column"]) == ("cnn / base", "trec")]
+    assert float(rows[0]["value"]) == pytest.approx(statistics.mean(accuracies))
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert "http://" not in page.replace("http://www.w3.org", "")
-    shown = f"{100 * statistics.mean(accuracies('trec', 'cnn', 'base')):.1f}"
-    assert shown in page
-    assert f"{shown} ±" in (out / "report.md").read_text(encoding="utf-8")
-
-
-def test_without_published_numbers_the_report_says_so(vmask, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "results").symlink_to(RESULTS)
-    assert vmask("report", "results", "--out", "report", "--no-figures").code == 0
-    assert "not at hand" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
-
-
-def test_the_document_is_the_one_that_the_results_give():
-    sys.path.insert(0, str(ROOT / "scripts"))
-    import update_reproduction as made
-
-    written = made.DOC.read_text(encoding="utf-8")
-    expected = made.NOTE + made.document().markdown(made.FIGURES.name)
-    assert written.startswith(expected.rstrip("\n")), "run: make reproduction"
-    pictures = [line for line in written.splitlines() if line.startswith("![")]
-    assert pictures
-    for line in pictures:
-        assert (made.DOC.parent / line.partition("](")[2].rstrip(")")).is_file()
+    assert "http://" not in page
+    assert f"{statistics.mean(accuracies):.3f} <small>±" in page

@@ -16,6 +16,7 @@ from vmask.evaluation.statistics import (
     holm,
     mean_interval,
     paired_difference,
+    paired_seeds_difference,
     paired_statistic_difference,
     seeds_and_examples_interval,
     seeds_difference,
@@ -310,6 +311,26 @@ def test_welch_beside_scipy():
     assert isnan(found.p_bootstrap)
     swapped = seeds_difference(b, a)
     assert (swapped.value, *ends(swapped), swapped.p) == pytest.approx((-found.value, -found.high, -found.low, found.p))
+
+
+def test_paired_seeds_beside_scipy():
+    a, b = [0.91, 0.88, 0.90, 0.93, nan], [0.85, 0.87, 0.88, 0.95, 0.9]
+    found, expected = paired_seeds_difference(a, b), stats.ttest_rel(a[:4], b[:4])
+    assert found.value == pytest.approx(np.mean(a[:4]) - np.mean(b[:4]))
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-9)
+    assert ends(found) == pytest.approx(tuple(expected.confidence_interval()), rel=1e-9)
+    assert (found.n, found.how) == (4, "paired t over 4 seeds")
+
+
+def test_paired_seeds_without_variation_or_enough_pairs():
+    same, other = paired_seeds_difference([0.1, 0.2], [0.1, 0.2]), paired_seeds_difference([0.3, 0.4], [0.1, 0.2])
+    assert (*ends(same), same.p) == (0, 0, 1)
+    assert ends(other) == pytest.approx((0.2, 0.2))
+    assert isnan(other.p)
+    single = paired_seeds_difference([0.9], [0.7])
+    assert single.value == pytest.approx(0.2)
+    assert all(map(isnan, (*ends(single), single.p)))
+    assert isnan(paired_seeds_difference([], []).value)
 
 
 def test_welch_without_variation_or_enough_seeds():

@@ -5,8 +5,7 @@ from math import nan, sqrt
 import numpy as np
 import pytest
 
-from vmask.evaluation.statistics import Estimate
-from vmask.reproduction.bands import (
+from reproduction.bands import (
     correlation_band,
     judge,
     judge_count,
@@ -14,11 +13,11 @@ from vmask.reproduction.bands import (
     printed_step,
     reaches,
     share_band,
-    side,
     text_deviation,
 )
-from vmask.reproduction.results import Key
-from vmask.reproduction.table import Entry
+from reproduction.table import Entry
+from vmask.evaluation.statistics import Estimate
+from vmask.report.grid.results import ScoreKey
 
 BAND = (90.0, 94.0)
 
@@ -114,7 +113,7 @@ def test_deviation_is_over_texts_and_pooled_over_seeds():
     def record(values, by="lime"):
         return {"values": [{"metric": "aopc", "by": by, "hide": "remove", "part": "", "values": values}]}
 
-    key = Key("aopc", "lime")
+    key = ScoreKey("aopc", "lime")
     first, second = [0.0, 0.2, None, 0.4], [0.1, 0.5]
     pooled = sqrt((np.var([0, 0.2, 0.4], ddof=1) + np.var([0.1, 0.5], ddof=1)) / 2)
     assert text_deviation([record(first), record(second)], key) == pytest.approx(pooled)
@@ -123,10 +122,10 @@ def test_deviation_is_over_texts_and_pooled_over_seeds():
 
 
 def test_side_is_told_of_what_is_off_alone():
-    assert side(Entry(ours(95.0), 92.0, BAND, "off")) == "above"
-    assert side(Entry(ours(89.0), 92.0, BAND, "off")) == "below"
-    assert side(Entry(ours(93.0), 92.0, BAND, "ok")) == ""
-    assert side(Entry(None, 92.0, BAND, "not run")) == ""
+    assert Entry(ours(95.0), 92.0, BAND, "off").side == "above"
+    assert Entry(ours(89.0), 92.0, BAND, "off").side == "below"
+    assert Entry(ours(93.0), 92.0, BAND, "ok").side == ""
+    assert Entry(None, 92.0, BAND, "not run").side == ""
 
 
 @pytest.mark.parametrize(("value", "reached"), [(89.99, False), (90.0, True), (92.0, True), (99.0, True)])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from reproduction.check import checked, reached, summary
+from reproduction.table import Entry, Row, Table
 from vmask.evaluation.statistics import Estimate, seeds_interval
-from vmask.reproduction.check import checked, reached, summary
-from vmask.reproduction.table import Entry, Row, Table
 
 
 def table(*entries, name="accuracy"):

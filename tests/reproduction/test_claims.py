@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from vmask.grid.published import load_published
-from vmask.reproduction.claim import sides, together
-from vmask.reproduction.claims import all_claims
-from vmask.reproduction.results import Results
+from reproduction.claim import sides, together
+from reproduction.claims import all_claims
+from reproduction.published import load_published
+from reproduction.results import Results
+from vmask.report.grid.results import GridResults, Setting
 
-PUBLISHED = load_published(Path(__file__).parents[2] / "experiments" / "published.yaml")
+PUBLISHED = load_published(Path(__file__).parents[2] / "reproduction" / "published.yaml")
 SMALL = (0.0, 0.001, -0.001)
 """What seeds differ by."""
 
@@ -21,19 +22,21 @@ def results(trainings=None, scores=None, importance=None, telling=()):
     """Results with three seeds a cell: accuracies, and scores as (stage, metric, by, part)."""
     records = {}
     for (dataset, model, mask), value in (trainings or {}).items():
-        records[dataset, model, mask, "train"] = {
+        records[Setting(dataset, model, mask), "train"] = {
             seed: {"test_accuracy": value + step} for seed, step in enumerate(SMALL)
         }
     for (dataset, model, mask, stage, metric, by, part), value in (scores or {}).items():
-        by_seed = records.setdefault((dataset, model, mask, stage), {seed: {"scores": []} for seed in range(3)})
+        by_seed = records.setdefault(
+            (Setting(dataset, model, mask), stage), {seed: {"scores": []} for seed in range(3)}
+        )
         for seed, step in enumerate(SMALL):
             score = {"metric": metric, "by": by, "hide": "remove", "part": part, "value": value + step}
             by_seed[seed]["scores"].append(score)
     for (dataset, model, mask, stage), words in (importance or {}).items():
-        for record in records.setdefault((dataset, model, mask, stage), {0: {"scores": []}}).values():
+        for record in records.setdefault((Setting(dataset, model, mask), stage), {0: {"scores": []}}).values():
             record["importance"] = words
     datasets = {name: {"telling": list(telling)} for name in ("trec", "sst2")}
-    return Results(records, {}, datasets, [])
+    return Results(GridResults(records, {}, datasets, []))
 
 
 def verdict(found, name):

@@ -5,57 +5,20 @@ import sys
 
 import pytest
 
-from vmask.grid.store import Store
-from vmask.reproduction.examples import (
+from explained_results import Grid, explained, spans
+from reproduction.examples import (
     INTRODUCTION,
     TABLE,
-    Piece,
     all_examples,
     examples,
-    examples_html,
     examples_markdown,
+    examples_view,
     introduction,
-    marked,
 )
-from vmask.reproduction.results import Results
+from reproduction.templating import environment
+from vmask.report.grid.marked_text import Piece, marked
 
 PHRASES = ["a fine day", "a dull day", "an odd day", "one long day", "no good day"]
-
-
-def spans(text):
-    found, at = [], 0
-    for word in text.split(" "):
-        found.append([at, at + len(word)])
-        at += len(word) + 1
-    return found
-
-
-def explained(text, label="1", predicted=None, **scores):
-    """A text of a result file; without scores the second word has the highest."""
-    count = len(text.split(" "))
-    plain = {"lime": [0.1] + [0.9] * (count > 1) + [0.2] * (count - 2)}
-    return {"text": text, "label": label, "predicted": predicted or label, "spans": spans(text), **(scores or plain)}
-
-
-class Grid:
-    """Writes result files of explained texts, and reads them back as results."""
-
-    def __init__(self, folder):
-        self.store = Store(folder)
-
-    def local(self, dataset, model, mask, seed, texts, **more):
-        cell = {"dataset": dataset, "model": model, "mask": mask, "variant": "", "seed": seed}
-        record = {"cell": cell, "stage": "local", "status": "done", "scores": [], "examples": texts, **more}
-        path = self.store.cell(f"{dataset}--{model}--{mask}--s{seed}", "local")
-        self.store.write(path, {"splime": {}, "importance": None, **record})
-
-    def both(self, dataset, model, texts, seed=0):
-        for mask in ("base", "vmask"):
-            self.local(dataset, model, mask, seed, texts)
-
-    @property
-    def results(self):
-        return Results.read(self.store.folder)
 
 
 @pytest.fixture
@@ -200,10 +163,15 @@ def test_without_explained_texts_there_are_no_examples(grid):
     assert all_examples(grid.results) == []
 
 
+def section(grid):
+    """The part of the page that has the texts."""
+    return environment().get_template("examples.html").render(examples=examples_view(examples(grid.results)))
+
+
 def test_html_is_escaped(grid):
     bad = "<script>alert(1)</script> & <b>bold</b> day"
     grid.both("imdb", "cnn", [explained(bad, "<i>1", lime=[0.9, 0.1, 0.3, 0.2])])
-    page = examples_html(examples(grid.results))
+    page = section(grid)
     assert "<script" not in page
     assert "<b>" not in page
     assert "<i>" not in page
@@ -213,7 +181,7 @@ def test_html_is_escaped(grid):
 
 def test_html_has_a_legend_and_deeper_colours_for_higher_scores(grid):
     grid.both("imdb", "cnn", [explained("a fine day", lime=[0.2, 0.8, 0.4])])
-    page = examples_html(examples(grid.results))
+    page = section(grid)
     assert "The deeper the colour" in page
     assert "Not picked by how they look" in page
     assert 'rgba(17,94,163,1.00);color:#fff">fine<sup>1</sup></mark>' in page
@@ -245,6 +213,6 @@ def importance(top, frequent=(), drawn=100):
 
 
 def test_reports_are_made_without_torch():
-    code = "import sys, vmask.reproduction.examples, vmask.reproduction.figures; print('torch' in sys.modules)"
+    code = "import sys, reproduction.examples, reproduction.figures; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

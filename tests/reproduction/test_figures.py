@@ -5,13 +5,13 @@ import sys
 import numpy as np
 import pytest
 
+from reproduction import figure_clouds, figures
+from reproduction.available import curve, datasets, models
+from reproduction.results import Results
 from vmask.errors import MissingExtra
 from vmask.evaluation.statistics import seeds_interval
 from vmask.grid.store import Store
 from vmask.report.figures.labels import named, nearest, place_labels
-from vmask.reproduction import _clouds, figures
-from vmask.reproduction._found import curve, datasets, models
-from vmask.reproduction.results import Results
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("wordcloud")
@@ -305,7 +305,7 @@ def test_clouds_are_of_the_papers_models_or_the_nearest(grid, there, chosen):
     for dataset, model in there:
         for mask in ("vmask", "iba"):
             grid.curve(dataset, model, mask, 0)
-    assert _clouds.nearest(grid.results) == chosen
+    assert figure_clouds.nearest(grid.results) == chosen
 
 
 def test_clouds_need_both_sides(grid):

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vmask.grid.published import load_published
+from reproduction.context import Context
+from reproduction.published import load_published
+from reproduction.results import Results
+from reproduction.tables import all_tables
 from vmask.grid.store import Store
-from vmask.reproduction.context import Context
-from vmask.reproduction.formats import csv_rows, html, latex, markdown
-from vmask.reproduction.results import Results
-from vmask.reproduction.tables import all_tables
+from vmask.report.grid.formats import csv_rows, html, latex, markdown
 
-PUBLISHED = load_published(Path(__file__).parents[2] / "experiments" / "published.yaml")
+PUBLISHED = load_published(Path(__file__).parents[2] / "reproduction" / "published.yaml")
 GOOGLE = ["GoogleNews-vectors-negative300.bin"]
 MIXED = ["gnews300.npy", "glove100.npy", "distil:minilm"]
 FACTS = {"versions": {"vmask": "0.1.0"}, "machine": "Linux, 2 cores", "commit": "abc1234567", "code": "c", "threads": 1}
@@ -599,7 +599,7 @@ def test_an_entry_that_is_not_there_is_an_error(made):
 
 
 def test_nothing_heavy_is_imported():
-    code = "import sys, vmask.reproduction.tables, vmask.reproduction.formats; print(*sys.modules)"
+    code = "import sys, reproduction.tables, vmask.report.grid.formats; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"torch", "transformers", "sklearn", "matplotlib"} & set(done.stdout.split())
 

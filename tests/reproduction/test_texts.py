@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from reproduction.test_examples import Grid, explained
+from explained_results import Grid, explained
+from reproduction import figures
+from reproduction.examples import INTRODUCTION, TABLE
+from reproduction.write import draw, read_document, write_report
 from vmask.explain.highlight import shade
-from vmask.reproduction import figures
-from vmask.reproduction.examples import FAINTEST, INTRODUCTION, TABLE
-from vmask.reproduction.write import draw, read_document, write_report
+from vmask.report.grid.marked_text import FAINTEST
 
 pytest.importorskip("matplotlib")
 

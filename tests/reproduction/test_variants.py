@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from reproduction.variants import variants_table
 from vmask.grid.store import Store
-from vmask.reproduction.variants import variants_table
 
 
 def trained(folder, dataset, variant, dev, seconds, seed=0, status="done"):

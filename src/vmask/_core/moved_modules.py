@@ -38,7 +38,6 @@ MOVED = {
     "experiments.grid": "grid.run",
     "experiments.models": "grid.model_store",
     "experiments.pool": "grid.pool",
-    "experiments.published": "grid.published",
     "experiments.result_shapes": "grid.result_schema",
     "experiments.search": "grid.search",
     "experiments.shown": "grid.result_summary",

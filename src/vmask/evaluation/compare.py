@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from vmask.errors import ConfigError
 from vmask.evaluation.measure import evaluate
 from vmask.evaluation.result import Evaluation, Key, in_common, without_nan
-from vmask.evaluation.run import FLOOR
 from vmask.evaluation.statistics import (
     CONFIDENCE,
     Difference,
@@ -23,11 +22,9 @@ from vmask.evaluation.statistics import (
     seeds_difference,
 )
 from vmask.evaluation.subjects import texts_of
-from vmask.metrics.contract import Facts
+from vmask.metrics.contract import FLOORS, Facts
 
 NOTHING = "no difference that this sample can show"
-FLOORS = (FLOOR, "frequency", "tfidf", "majority")
-"""Rankings that are no model's, and yardsticks rather than something to test."""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,10 @@ from vmask.data.datasets import Dataset
 from vmask.evaluation.result import Evaluation
 from vmask.explain.explanation_file import read_explanations
 from vmask.grid.informative_words import telling_words
+from vmask.metrics.contract import FLOORS
 from vmask.text.words import count_words
 
 DIGITS = 5
-FLOORS = ("random", "frequency", "tfidf", "majority")
-"""What rankings are measured beside; of these the scores suffice."""
 TOP = 50
 SCATTERED = 1500
 """Words of a scatter plot, at most, drawn at random beside those at the top."""
@@ -44,9 +43,9 @@ def numbers(found: Evaluation) -> list[dict[str, Any]]:
 
 
 def kept_values(found: Evaluation) -> list[dict[str, Any]]:
-    """The values of every text, but of floors; 0 and 1 as a string of digits, with `.` where there is no value.
+    """The values of every text; 0 and 1 as a string of digits, with `.` where there is no value.
 
-    Those of metrics over words, such as correlations, are no values of texts and are left out.
+    Of floors the scores suffice. Metrics over words, such as correlations, have no values of texts.
     """
     kept = []
     for key in found.measured():

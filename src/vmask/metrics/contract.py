@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FAMILIES = ("prediction", "faithfulness", "global", "plausibility", "stability")
 """What metrics are about, in the order in which they are shown."""
+FLOORS = ("random", "frequency", "tfidf", "majority")
+"""Rankings that are no model's: yardsticks beside which others are read."""
 _FIELDS = ("Family", "Range", "Direction", "Definition", "Citation", "Limits")
 
 

@@ -1,1 +1,1 @@
-"""Figures for print, drawn by matplotlib (extra `report`): of a reproduction, and of a single model."""
+"""Figures for print, drawn by matplotlib (extra `report`): of a grid, and of a single model."""

@@ -1,0 +1,63 @@
+"""Make a report from a folder of results, and write it in four formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from reproduction.claims import all_claims
+from reproduction.context import Context
+from reproduction.document import Document
+from reproduction.examples import all_examples
+from reproduction.figures import Picture, all_figures, save
+from reproduction.published import Published, load_published
+from reproduction.results import Results
+from reproduction.tables import all_tables
+from reproduction.variants import variants_table
+from vmask._core.files import write_text
+from vmask.report.grid.folder import FIGURES, PAGES, TABLES, write_tables
+
+HERE = Path(__file__).parent
+RESULTS, PUBLISHED = HERE / "results", HERE / "published.yaml"
+"""The committed results, and the paper's numbers."""
+VECTORS = "vectors"
+"""Folder in the results where word vectors were compared."""
+
+
+def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) -> Document:
+    """Everything but the pictures, which are drawn when the report is written.
+
+    Raises:
+        DataError: where there are no results.
+    """
+    numbers: Published | None = None if published is None else load_published(published)
+    results = Context(Results.read(folder), numbers).named()
+    return Document(
+        results=results,
+        published=numbers,
+        tables=all_tables(results, numbers),
+        claims=[] if numbers is None or not results.of_paper else all_claims(results, numbers),
+        pictures=(),
+        examples=all_examples(results),
+        vectors=variants_table(folder / VECTORS),
+    )
+
+
+def draw(document: Document, folder: Path, kinds: Sequence[str] = ("png", "svg")) -> list[Picture]:
+    """Draw the figures into a folder.
+
+    Raises:
+        MissingExtra: where what draws them is not installed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures = list(all_figures(document.results))
+    for picture in pictures:
+        save(picture, folder, kinds)
+    return pictures
+
+
+def write_report(document: Document, out: Path) -> None:
+    """Write `report.md`, `report.html`, `tables/*.csv`, `tables/*.tex`; the figures are in `figures/` already."""
+    write_tables(out / TABLES, document.every_table())
+    write_text(out / PAGES[0], document.markdown(FIGURES))
+    write_text(out / PAGES[1], document.html(out / FIGURES))

@@ -1,0 +1,230 @@
+"""The results of a grid, read from their files: records by setting and seed, and every number as a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import nan
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vmask.errors import DataError
+from vmask.evaluation.statistics import Estimate, mean_interval, seeds_interval
+from vmask.grid.store import CELLS, DATA, SEARCH, TRAIN, Store
+
+TEST_ACCURACY, DEV_ACCURACY, SECONDS = "test_accuracy", "dev_accuracy", "seconds_per_epoch"
+TRAINING_NUMBERS = (TEST_ACCURACY, DEV_ACCURACY, SECONDS)
+"""Numbers of every training, beside what later stages measure."""
+OVER_TEXTS = "over texts"
+"""How the interval of a single training is made."""
+
+Record = Mapping[str, Any]
+"""What a file of results holds."""
+
+
+class Setting(NamedTuple):
+    """What trainings have in common that differ in the seed alone."""
+
+    dataset: str
+    model: str
+    mask: str
+    variant: str = ""
+
+
+class Measurement(NamedTuple):
+    """One number of one training."""
+
+    dataset: str
+    model: str
+    mask: str
+    variant: str
+    seed: int
+    stage: str
+    metric: str
+    part: str
+    by: str
+    hide: str
+    value: float
+    low: float
+    high: float
+    n: int
+    headline: bool
+
+    @property
+    def setting(self) -> Setting:
+        """The setting of the training."""
+        return Setting(self.dataset, self.model, self.mask, self.variant)
+
+
+@dataclass(frozen=True)
+class ScoreKey:
+    """Which score of an evaluation; empty fields do not matter, but `part` is exact."""
+
+    metric: str
+    by: str = ""
+    hide: str = ""
+    part: str = ""
+
+    def fits(self, score: Record) -> bool:
+        """Whether a score is this one."""
+        return (
+            score["metric"] == self.metric
+            and self.by in ("", score["by"])
+            and self.hide in ("", score["hide"])
+            and self.part == score["part"]
+        )
+
+
+@dataclass(frozen=True)
+class GridResults:
+    """All results of a folder.
+
+    Attributes:
+        records: setting and stage -> seed -> the file, of what is done.
+        searches: setting -> the file.
+        datasets: name -> the file.
+        failed: files of what failed.
+    """
+
+    records: Mapping[tuple[Setting, str], Mapping[int, Record]]
+    searches: Mapping[Setting, Record]
+    datasets: Mapping[str, Record]
+    failed: Sequence[Record]
+
+    @classmethod
+    def read(cls, folder: str | Path) -> GridResults:
+        """Read a folder that `vmask grid` wrote.
+
+        Raises:
+            DataError: where there are no results, or one is damaged.
+        """
+        store = Store(Path(folder))
+        records: dict[tuple[Setting, str], dict[int, Record]] = {}
+        failed = []
+        for record in store.records(CELLS):
+            if record["status"] != "done":
+                failed.append(record)
+                continue
+            records.setdefault((_setting(record["cell"]), record["stage"]), {})[record["cell"]["seed"]] = record
+        if not records and not failed:
+            raise DataError(f"{folder} holds no results. Make some with: vmask grid experiments/smoke.yaml")
+        searches = {
+            _setting(search["combination"]): search for search in store.records(SEARCH) if search["status"] == "done"
+        }
+        return cls(records, searches, {facts["name"]: facts for facts in store.records(DATA)}, failed)
+
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """Every setting that has results, in the order of the files."""
+        return list(dict.fromkeys(setting for setting, _ in self.records))
+
+    def stage(self, setting: Setting, stage: str = TRAIN) -> Mapping[int, Record]:
+        """The files of a stage by seed."""
+        return self.records.get((setting, stage), {})
+
+    def lowest_seed(self, settings: Sequence[Setting], stage: str) -> tuple[int, list[Record]] | None:
+        """The lowest seed that all of the settings have, and their records; None where there is none."""
+        by_setting = [self.stage(setting, stage) for setting in settings]
+        seeds = set(by_setting[0]).intersection(*by_setting[1:])
+        return (min(seeds), [records[min(seeds)] for records in by_setting]) if seeds else None
+
+    def trained(self, setting: Setting, name: str = TEST_ACCURACY) -> dict[int, float]:
+        """A number of the training of every seed, one of `TRAINING_NUMBERS`."""
+        records = sorted(self.stage(setting).items())
+        return {seed: float(record[name]) for seed, record in records if record.get(name) is not None}
+
+    def scored(self, setting: Setting, stage: str, key: ScoreKey) -> dict[int, float]:
+        """A score of every seed."""
+        by_seed = {}
+        for seed, record in sorted(self.stage(setting, stage).items()):
+            for score in record["scores"]:
+                if key.fits(score) and score["value"] is not None:
+                    by_seed[seed] = float(score["value"])
+                    break
+        return by_seed
+
+    def training_number(self, setting: Setting, name: str = TEST_ACCURACY) -> Estimate | None:
+        """A number of the trainings: its interval is over seeds, or over texts where there is one seed."""
+        by_seed = self.trained(setting, name)
+        if len(by_seed) != 1:
+            return over_seeds(by_seed)
+        record = self.stage(setting)[next(iter(by_seed))]
+        return over_texts(name, record, self.datasets.get(setting.dataset, {}))
+
+    def score(self, setting: Setting, stage: str, key: ScoreKey) -> Estimate | None:
+        """A score with its interval: over seeds, or over texts where there is one seed."""
+        by_seed = self.scored(setting, stage, key)
+        if len(by_seed) != 1:
+            return over_seeds(by_seed)
+        record = self.stage(setting, stage)[next(iter(by_seed))]
+        score = next(score for score in record["scores"] if key.fits(score))
+        return Estimate(score["value"], _end(score["low"]), _end(score["high"]), score["n"], OVER_TEXTS)
+
+    @cached_property
+    def measurements(self) -> list[Measurement]:
+        """Every number of every training, in the order of the files."""
+        return [
+            measurement
+            for (setting, stage), by_seed in self.records.items()
+            for seed, record in sorted(by_seed.items())
+            for measurement in self._of_record(setting, seed, stage, record)
+        ]
+
+    def _of_record(self, setting: Setting, seed: int, stage: str, record: Record) -> Iterator[Measurement]:
+        if stage == TRAIN:
+            for name in TRAINING_NUMBERS:
+                estimate = over_texts(name, record, self.datasets.get(setting.dataset, {}))
+                if estimate is not None:
+                    numbers = (estimate.value, estimate.low, estimate.high, estimate.n)
+                    yield Measurement(*setting, seed, stage, name, "", "", "", *numbers, True)
+            return
+        for score in record["scores"]:
+            if score["value"] is not None:
+                which = (score["metric"], score["part"], score["by"], score["hide"])
+                numbers = (float(score["value"]), _end(score["low"]), _end(score["high"]), score["n"])
+                yield Measurement(*setting, seed, stage, *which, *numbers, bool(score.get("headline")))
+
+
+def over_seeds(by_seed: Mapping[int, float]) -> Estimate | None:
+    """Mean over seeds with its t interval; None without any.
+
+    Seeds that happen to give the same number have no interval: one of no width would claim to be certain.
+    """
+    if not by_seed:
+        return None
+    estimate = seeds_interval(list(by_seed.values()))
+    return replace(estimate, low=nan, high=nan) if len(set(by_seed.values())) == 1 else estimate
+
+
+def over_texts(name: str, record: Record, facts: Record) -> Estimate | None:
+    """A number of one training with its interval over texts, where files tell enough for one.
+
+    Args:
+        name: one of `TRAINING_NUMBERS`.
+        record: of the training.
+        facts: about its dataset; empty where they are not among the results.
+    """
+    if record.get(name) is None:
+        return None
+    value = float(record[name])
+    if name == TEST_ACCURACY and facts.get("test_labels") is not None and record.get("test") is not None:
+        truth = [facts["labels"][int(label)] for label in facts["test_labels"]]
+        predicted = [record["test"]["labels"][label] for label in record["test"]["predicted"]]
+        return mean_interval(np.array([a == b for a, b in zip(truth, predicted, strict=True)], float))
+    dev = facts.get("rows", {}).get("dev")
+    if name == DEV_ACCURACY and dev:  # files do not keep predictions of dev
+        right = round(dev * value)
+        return mean_interval(np.repeat([1.0, 0.0], [right, dev - right]))
+    return Estimate(value, nan, nan, 1, "one training")
+
+
+def _setting(of: Record) -> Setting:
+    return Setting(of["dataset"], of["model"], of["mask"], of["variant"])
+
+
+def _end(value: float | None) -> float:
+    """An end of an interval; NaN where there is none."""
+    return nan if value is None else float(value)
