@@ -6,11 +6,11 @@ STAMP := $(VENV)/.installed
 EXTRAS := .[hub,encoders,onnx,gradients,report,serve]
 FLOOR := .venv-floor
 # What uses each dependency and extra; the whole suite would take as long as `make test`.
-FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.py tests/test_stored.py \
-	tests/test_persistence.py tests/test_encoders.py tests/test_statistics.py tests/data tests/training tests/masks \
-	tests/models tests/fitting tests/explain/test_gradients.py tests/export/test_hf.py tests/export/test_onnx.py \
-	tests/export/test_encoder_onnx.py tests/model_report/test_figures.py tests/web/test_app.py \
-	tests/web/test_server.py tests/cli/test_main.py
+FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.py tests/persistence tests/inference \
+	tests/pretrained tests/evaluation/test_statistics.py tests/data tests/text tests/training tests/masks tests/models \
+	tests/explain/test_gradients.py tests/export/test_hf.py tests/export/test_onnx.py \
+	tests/export/test_encoder_onnx.py tests/report/model/test_figures.py tests/report/grid tests/serve/test_app.py \
+	tests/serve/test_server.py tests/cli/test_main.py
 # Two processes with a thread each: more threads than cores would wait for one another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
