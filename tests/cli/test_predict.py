@@ -185,3 +185,14 @@ def test_a_blank_line_of_a_table_with_one_column_is_a_text(model_folder, tmp_pat
         path.write_text("text\nlovely\n\nawful\n", encoding="utf-8")
         assert main(["predict", str(model_folder), str(path), "--json"]) == 0
         assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_it_imports_no_more_than_it_needs(model_folder, tmp_path):
+    (tmp_path / "lines.txt").write_text("a\n", encoding="utf-8")
+    code = (
+        "import sys; from vmask.cli import main\n"
+        f"code = main(['predict', {str(model_folder)!r}, 'lines.txt'])\n"
+        "print(code, [name for name in ('sklearn', 'scipy', 'pandas', 'accelerate', 'rich') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == "0 []", done.stderr

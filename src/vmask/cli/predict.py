@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from vmask.cli.options import add_device, add_json
 from vmask.errors import VmaskError
@@ -23,17 +24,17 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict and print in chunks."""
-    from vmask.classifier import TextClassifier
     from vmask.cli.console import print_json, say, say_result
+    from vmask.persistence.model_folder import load_model  # not TextClassifier: scikit-learn takes seconds to import
 
-    classifier = TextClassifier.load(args.model, args.device)
-    labels = classifier.classes_.tolist()
+    trained = load_model(Path(args.model), args.device)
+    predictor, labels = trained.predictor, list(trained.labels)
     names = [str(label) for label in labels]
     lines = [" ".join(name.split()) for name in names]  # a label may have a line feed
     empty = 0
-    for texts in chunks(read_texts(args.input, args.text, classifier.about_.get("text"))):
+    for texts in chunks(read_texts(args.input, args.text, trained.about.get("text"))):
         empty += sum(not text.strip() for text in texts)
-        for text, row in zip(texts, classifier.predict_proba(texts).tolist(), strict=True):
+        for text, row in zip(texts, predictor.predict_docs(predictor.prepare(texts)).tolist(), strict=True):
             best = max(range(len(row)), key=row.__getitem__)
             if args.json:
                 print_json({"label": labels[best], "probabilities": dict(zip(names, row, strict=True))})
