@@ -14,6 +14,7 @@ from vmask.config import HIDES, make, option
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.evaluation.dataset_training import recorded_source
 from vmask.explain import EXPLAINERS
+from vmask.inference.contract import BasePredictor
 from vmask.serve import examples
 from vmask.serve.config import ServeConfig
 from vmask.serve.examples import Examples
@@ -102,7 +103,7 @@ def test_what_a_model_can_do_is_tried(models):
 
 
 def test_a_model_without_a_capability_is_offered_no_explainer_that_needs_it(models):
-    class Bare:
+    class Bare(BasePredictor):
         def predict_kept(self, docs, keep, hide):
             return []
 
