@@ -15,7 +15,7 @@ FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.p
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-slow test-all test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
+.PHONY: help install demo test test-full test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -31,14 +31,11 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## Train CNN-base and CNN-VMASK on movie reviews, write demo/report.html (2 minutes)
 	$(BIN)/vmask demo --out demo
 
-test: $(STAMP) ## Run the tests that need no download and no minutes
-	$(PYTEST) -m "not slow"
+test: $(STAMP) ## Run the tests: every room, every plug-in, without downloads and long products
+	$(PYTEST) -m "not full"
 
-test-slow: $(STAMP) ## Run the tests that download or take minutes
-	$(PYTEST) -m slow
-
-test-all: $(STAMP) ## Run every test, those that download or take minutes too
-	$(PYTEST)
+test-full: $(STAMP) ## Run the other tests: downloads, browsers, processes, the rest of large products
+	$(PYTEST) -m full
 
 $(FLOOR)/.installed: pyproject.toml constraints-floor.txt
 	test -x $(FLOOR)/bin/python || $(PYTHON) -m venv $(FLOOR)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import socket
 import warnings
@@ -26,9 +27,48 @@ ROOT = Path(__file__).parents[1]
 pytest_plugins = ["masked"]
 
 
+MANY = 8
+"""Cases of a test above which `make test` runs a part of their product."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` says
 def pytest_collection_modifyitems(items):
-    """The README's commands take longest: begun first, no process has to wait for them at the end."""
+    """Mark what `make test` leaves to `make test-full`; begin with the README's commands, which take longest."""
+    cases = {}
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker("full")
+        if hasattr(item, "callspec"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for product in cases.values():
+        if len(product) > MANY:
+            for item in without_new_combinations(product):
+                item.add_marker("full")
     items.sort(key=lambda item: item.path.name != "test_readme.py")
+
+
+def without_new_combinations(product):
+    """Cases of a product that can be left out: of n parameters, every combination of values of n - 1 stays.
+
+    Of a product of two parameters every value of each stays, of three every pair. Cases that are no product, such as
+    inputs with their answers, each have a value of their own and stay.
+    """
+    seen = set()
+    for item in product:
+        values = sorted((name, spelt(value)) for name, value in item.callspec.params.items())
+        size = max(len(values) - 1, 1)
+        combinations = set(itertools.combinations(values, size))
+        if combinations <= seen:
+            yield item
+        seen |= combinations
+
+
+def spelt(value):
+    """A value as it can be compared with others."""
+    try:
+        return repr(value)
+    except ValueError:  # a number of thousands of digits
+        return str(id(value))
 
 
 @pytest.fixture(autouse=True)

@@ -28,7 +28,7 @@ from vmask.grid.store import Store
 from vmask.report.explanations import paged
 from vmask.report.grid.folder import filling
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs fork and /proc")
+pytestmark = [pytest.mark.full, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs fork and /proc")]
 TEXTS = ["good so far", "bad so", "good bad fine"]
 MODELS = {"old": LinearWords({"good": 0.1}), "new": LinearWords({"good": 0.2, "bad": -0.1})}
 MOST = 25

@@ -10,6 +10,8 @@ import pytest
 
 from vmask._core.moved_modules import MOVED
 
+pytestmark = pytest.mark.full
+
 EVERY = """
 import importlib, warnings
 from vmask._core.moved_modules import MOVED

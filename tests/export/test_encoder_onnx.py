@@ -28,6 +28,8 @@ from vmask.export.hf import folded_network, unfoldable
 from vmask.masks import MASKS
 from vmask.text.batches import collate
 
+pytestmark = pytest.mark.full
+
 TEXTS = [
     "a lovely film about a small town",
     "",

@@ -22,6 +22,8 @@ from vmask.errors import ConfigError, ExportError, MissingExtra
 from vmask.export import onnx
 from vmask.export.onnx import export_module, run_onnx, sample_texts
 
+pytestmark = pytest.mark.full
+
 TEXTS = [
     "a lovely film about a small town",
     "",

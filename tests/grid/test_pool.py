@@ -18,7 +18,7 @@ from vmask.grid.worker import Places, Task
 
 ERROR = "The process ended with signal SIGKILL. Was there enough memory? Try fewer --jobs."
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signals")
+pytestmark = [pytest.mark.full, pytest.mark.skipif(sys.platform == "win32", reason="no signals")]
 
 
 def run(grid, jobs=1):

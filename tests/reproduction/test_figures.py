@@ -16,6 +16,8 @@ from vmask.report.figures.labels import named, nearest, place_labels
 pytest.importorskip("matplotlib")
 pytest.importorskip("wordcloud")
 
+pytestmark = pytest.mark.full
+
 FLOORS = {"random": 0.4, "tfidf": 0.5, "majority": 0.3}
 
 

@@ -14,6 +14,8 @@ import pytest
 from reproduction.__main__ import DOC, DOC_FIGURES, NOTE, main
 from reproduction.write import RESULTS, read_document
 
+pytestmark = pytest.mark.full
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -20,6 +20,8 @@ from vmask.errors import ConfigError
 from vmask.serve.config import is_loopback
 from vmask.serve.server import bind, local_address, network_address
 
+pytestmark = pytest.mark.full
+
 
 def test_a_port_that_is_taken_is_said_with_the_way_out():
     with bind("127.0.0.1", 0) as taken:

@@ -13,6 +13,8 @@ import torch
 from vmask.errors import ConfigError, VmaskWarning
 from vmask.training.device import find_device, make_accelerator
 
+pytestmark = pytest.mark.full
+
 
 def test_a_cpu_computes_in_full_precision_unless_told_otherwise():
     for precision, expected in (("auto", "no"), ("no", "no"), ("bf16", "bf16"), ("auto", "no"), ("bf16", "bf16")):

@@ -12,6 +12,8 @@ from vmask.report.figures.style import GREY, save
 from vmask.report.model import figures
 from vmask.report.model.collect import collect
 
+pytestmark = pytest.mark.full
+
 
 @pytest.fixture(scope="module")
 def pictures(model, toys, content):
