@@ -61,7 +61,7 @@ class Registry(Generic[T]):
         """Class decorator that files the class under `name`.
 
         Raises:
-            PluginError: where vmask itself has one of that name.
+            PluginError: if vmask itself has one of that name.
         """
 
         def keep(cls: type[T]) -> type[T]:
@@ -115,7 +115,7 @@ class Registry(Generic[T]):
 
         Raises:
             UnknownName: with the nearest known name.
-            PluginError: where another package's plug-in cannot be used.
+            PluginError: if another package's plug-in cannot be used.
         """
         if name not in self._loaded:
             if name in self._files():

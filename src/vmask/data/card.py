@@ -141,7 +141,7 @@ def load_card(name: str) -> Card:
 
     Raises:
         UnknownName: with the nearest name.
-        PluginError: where another package's card cannot be used.
+        PluginError: if another package's card cannot be used.
     """
     if name in own_cards():
         return override(Card(name=name), _CARDS / f"{name}.yaml")
@@ -158,7 +158,7 @@ def card_folder(name: str) -> Path | None:
     """The folder in which another package has the card of a dataset, and perhaps its files; None for other names.
 
     Raises:
-        PluginError: where that package has no such folder.
+        PluginError: if that package has no such folder.
     """
     point = _points().get(name)
     if point is None:

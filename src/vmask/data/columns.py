@@ -44,7 +44,7 @@ def guess_columns(
         want_label: whether a label column must be there.
 
     Raises:
-        DataError: where a named column is missing or the choice is not obvious, listing the columns.
+        DataError: if a named column is missing or the choice is not obvious, listing the columns.
     """
     columns = list(dict.fromkeys(name for row in rows for name in row))
     for name, option in ((text, "text"), (label, "label")):

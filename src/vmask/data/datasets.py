@@ -75,10 +75,10 @@ def load_dataset(
         require_labels: False to accept data without labels; then nothing is split.
 
     Raises:
-        FileMissing: where a path does not exist.
+        FileMissing: if a path does not exist.
         UnknownName: for a name that is neither a card, nor a file, nor a hub id.
         DataError: for data that cannot be used.
-        AssetError: where a download fails.
+        AssetError: if a download fails.
     """
     source = _resolve(str(name_or_path), data_dir)
     read = read_source(source, text or source.text, label or source.label, require_labels)

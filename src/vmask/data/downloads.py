@@ -131,7 +131,7 @@ def fetch(name: str, quiet: bool = False) -> Path:
 
     Raises:
         UnknownName: for another name.
-        AssetError: where the download fails or is not the expected file.
+        AssetError: if the download fails or is not the expected file.
     """
     if name not in ASSETS:
         raise UnknownName("download", name, ASSETS)

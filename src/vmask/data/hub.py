@@ -24,9 +24,9 @@ def hub_rows(hub: Hub | str, probe: bool = True) -> dict[str, Iterator[dict[str,
         probe: ask first whether the hub can be reached, so that being offline is noticed at once.
 
     Raises:
-        MissingExtra: where `datasets` is not installed.
-        AssetError: where the hub, or the dataset on it, cannot be had.
-        DataError: where the labels are codes without names.
+        MissingExtra: if `datasets` is not installed.
+        AssetError: if the hub, or the dataset on it, cannot be had.
+        DataError: if the labels are codes without names.
     """
     if importlib.util.find_spec("datasets") is None:
         raise MissingExtra("Loading a dataset from the Hugging Face hub", "hub")

@@ -60,7 +60,7 @@ def read_source(
         to_learn: False where a model is only scored on the rows, so that one label alone will do.
 
     Raises:
-        DataError: where no text is left, or the labels cannot be learnt from.
+        DataError: if no text is left, or the labels cannot be learnt from.
     """
     taken: dict[str, _Taken] = {}
     for name, rows in source.splits.items():

@@ -18,7 +18,7 @@ def read_parquet(content: Content) -> Iterator[Row]:
     Columns of bytes are text where those of the first batch are UTF-8; others stay bytes, which nobody can train on.
 
     Raises:
-        DataError: where it is no such file.
+        DataError: if it is no such file.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

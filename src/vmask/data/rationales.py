@@ -41,7 +41,7 @@ def as_spans(value: Any, text: str, where: str) -> Spans | None:
         where: the row in words, for messages.
 
     Raises:
-        DataError: where the value is not a list of spans in the text.
+        DataError: if the value is not a list of spans in the text.
     """
     if value is None:
         return None
@@ -82,7 +82,7 @@ def join_tokens(rows: Iterable[Row], where: str) -> Iterator[Row]:
     A span without a token marks nothing and is left out: ERASER has some.
 
     Raises:
-        DataError: where tokens are not strings, or spans are not in them.
+        DataError: if tokens are not strings, or spans are not in them.
     """
     for number, row in enumerate(rows, 1):
         row = dict(row)

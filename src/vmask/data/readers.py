@@ -56,7 +56,7 @@ def read_rows(source: str | Path | Content, quoted: bool | None = None) -> Itera
             `tsv_is_quoted` decides.
 
     Raises:
-        FileMissing: where there is no such file, with a near name.
+        FileMissing: if there is no such file, with a near name.
         DataError: for a file that is not what its ending says, naming the line and the fix.
     """
     content = _content(source)

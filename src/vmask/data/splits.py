@@ -56,7 +56,7 @@ def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[
         The splits, with train, dev and test first, and what was done, in words.
 
     Raises:
-        DataError: where there are too few rows.
+        DataError: if there are too few rows.
     """
     found = dict(splits)
     whole = "train"

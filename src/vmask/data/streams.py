@@ -45,7 +45,7 @@ class Content:
         """A file that is there.
 
         Raises:
-            FileMissing: where it is not.
+            FileMissing: if it is not.
         """
         path = existing(path)
         return cls(path.name, lambda: path.open("rb"))
@@ -82,7 +82,7 @@ class Content:
         """All of its text.
 
         Raises:
-            DataError: where that is more than fits.
+            DataError: if that is more than fits.
         """
         with self.lines() as lines:
             text = lines.read(LARGEST_WHOLE + 1)
@@ -158,7 +158,7 @@ def existing(path: str | Path) -> Path:
     input, and is read once.
 
     Raises:
-        FileMissing: where it is not there, with a near name, or is no file.
+        FileMissing: if it is not there, with a near name, or is no file.
     """
     path = Path(path)
     try:

@@ -58,7 +58,7 @@ def source(part: str) -> str:
     """How a model card names these vectors.
 
     Raises:
-        VmaskError: where there is no such encoder; one of the hub is not asked for.
+        VmaskError: if there is no such encoder; one of the hub is not asked for.
     """
     name, _ = parse(part)
     locate_encoder(name)

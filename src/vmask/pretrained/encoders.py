@@ -85,7 +85,7 @@ def locate_encoder(name: str) -> str:
     Raises:
         FileMissing: for a path that does not exist.
         ModelFolderError: for a folder that holds no encoder.
-        AssetError: where `minilm` is not in the cache and cannot be fetched.
+        AssetError: if `minilm` is not in the cache and cannot be fetched.
     """
     if name in ENCODERS:
         return str(fetch(name))
@@ -209,7 +209,7 @@ def load_tokenizer(name: str) -> Any:
     """The encoder's own tokenizer.
 
     Raises:
-        ConfigError: where it cannot tell which characters a piece stands for.
+        ConfigError: if it cannot tell which characters a piece stands for.
     """
     tokenizer = load_pretrained("AutoTokenizer", name)
     if not tokenizer.is_fast:
@@ -290,7 +290,7 @@ def encoder_digest(name: str) -> str:
     """The sha256 over weights, configuration and tokenizer. What it is called and where it lies make no difference.
 
     Raises:
-        ModelFolderError: where there are no weights, or none in safetensors.
+        ModelFolderError: if there are no weights, or none in safetensors.
         AssetError: for a name of the hub that is neither in the cache of the hub nor to be had.
     """
     folder = _folder(name)

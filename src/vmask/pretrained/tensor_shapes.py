@@ -33,8 +33,8 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     """The shape of every tensor of a safetensors file, from its header alone.
 
     Raises:
-        SafetensorError: where the file is no such file.
-        ModelFolderError: where it lists more tensors than a model has.
+        SafetensorError: if the file is no such file.
+        ModelFolderError: if it lists more tensors than a model has.
     """
     with path.open("rb") as start:
         if int.from_bytes(start.read(8), "little") > LONGEST_HEADER:
@@ -72,7 +72,7 @@ def check_shapes(build: Callable[[], nn.Module], shapes: Shapes, prefix: str = "
         prefix: of the module's tensors in the file.
 
     Raises:
-        ModelFolderError: where they differ, naming a tensor.
+        ModelFolderError: if they differ, naming a tensor.
     """
     with no_larger_than(shapes), torch.device("meta"):
         wanted = {f"{prefix}{name}": tuple(t.shape) for name, t in build().state_dict().items()}

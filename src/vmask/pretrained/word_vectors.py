@@ -102,7 +102,7 @@ def read_vectors(spec: str, needed: Collection[str], extra: int = 0) -> Vectors:
             words: it answers for those of the files.
 
     Raises:
-        FileMissing: where there is no such file or download.
+        FileMissing: if there is no such file or download.
         DataError: for a damaged file, or numbers that are NaN, infinite or beyond float16.
     """
     if _remembered is None:

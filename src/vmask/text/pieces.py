@@ -128,7 +128,7 @@ class PieceTokenizer:
         """The tokenizer that `to_json` and `facts` were called on.
 
         Raises:
-            ModelFolderError: where the text is no tokenizer.
+            ModelFolderError: if the text is no tokenizer.
         """
         return cls(read_tokenizer(text), **facts)
 

@@ -21,7 +21,7 @@ def read_tokenizer(text: str) -> Any:
     """A `tokenizers.Tokenizer`.
 
     Raises:
-        ModelFolderError: where the text is none, or has rules that fill the memory.
+        ModelFolderError: if the text is none, or has rules that fill the memory.
     """
     from tokenizers import Tokenizer
 
@@ -53,7 +53,7 @@ def encode_batch(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
     """The texts as the library encodes them.
 
     Raises:
-        ModelFolderError: where it fails on one.
+        ModelFolderError: if it fails on one.
     """
     with guarded("The tokenizer of the model fails on a text"):
         return list(tokenizer.encode_batch(texts))

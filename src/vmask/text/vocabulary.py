@@ -108,7 +108,7 @@ class WordTokenizer:
         """Read what `save` wrote; `cleaning` and `max_words` are kept in the model's config.json.
 
         Raises:
-            ModelFolderError: where the file is missing, damaged, or not one of ours.
+            ModelFolderError: if the file is missing, damaged, or not one of ours.
         """
         if cleaning not in CLEANINGS:
             raise UnknownName("cleaning", cleaning, CLEANINGS)
@@ -178,7 +178,7 @@ def choose_words(
         vectors.
 
     Raises:
-        ConfigError: where no word is left.
+        ConfigError: if no word is left.
     """
     least = config.min_count or 1
     counts = (all_counts or train_counts) if config.vocabulary == "paper" else train_counts
