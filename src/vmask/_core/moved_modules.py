@@ -128,9 +128,7 @@ class MovedModules(MetaPathFinder, Loader):
         """Import the module from its new place, with a warning."""
         old = module.__name__
         new = f"vmask.{MOVED[old.partition('.')[2]]}"
-        warnings.warn(
-            f"{old} has moved to {new}; the old name will go with the next release.", DeprecationWarning, 2
-        )
+        warnings.warn(f"{old} has moved to {new}; the old name will go with the next release.", DeprecationWarning, 2)
         sys.modules[old] = importlib.import_module(new)
 
 
