@@ -279,7 +279,7 @@ def test_an_own_card_for_an_own_folder(tmp_path):
 
 def test_a_label_that_the_card_does_not_know(tmp_path):
     write(tmp_path / "sst2" / "train.tsv", toy(20, ("0", "7")))
-    with pytest.raises(DataError, match=r"label '7' is none of sst2's.*negative, positive, or 0 to 1.*card\.yaml"):
+    with pytest.raises(DataError, match=r"'7' is not a label of sst2.*negative, positive, or 0 to 1.*card\.yaml"):
         load_dataset("sst2", data_dir=tmp_path)
 
 
