@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tiny_encoders import tokenizer
 from vmask.errors import ConfigError, ModelFolderError
-from vmask.text.pieces import MERGING, PieceTokenizer, merged, overlaps
+from vmask.text.pieces import MERGING, PieceTokenizer, mean_over_pieces, overlaps
 from vmask.text.words import WHOLE_WORDS, whole_characters
 
 KINDS = ["wordpiece", "bytes", "unigram"]
@@ -82,10 +82,11 @@ def test_a_piece_belongs_to_every_word_it_shares_a_character_with(case):
 def test_the_value_of_a_word_is_the_mean_over_its_pieces():
     values = np.array([9, 0.2, 0.4, 1.0, 0.5], np.float32)
     owners = np.array([[1, 0], [2, 0], [3, 1], [3, 2], [4, 2]], np.int32)
-    assert merged(values, owners, 4).tolist() == pytest.approx([0.3, 1.0, 0.75, 0.0])  # the fourth has no piece
-    assert merged(values, owners, 4).dtype == np.float32
-    assert merged(values, np.zeros((0, 2), np.int32), 2).tolist() == [0, 0]
-    assert merged(values[:0], np.zeros((0, 2), np.int32), 0).shape == (0,)
+    means = mean_over_pieces(values, owners, 4)
+    assert means.tolist() == pytest.approx([0.3, 1.0, 0.75, 0.0])  # the fourth has no piece
+    assert means.dtype == np.float32
+    assert mean_over_pieces(values, np.zeros((0, 2), np.int32), 2).tolist() == [0, 0]
+    assert mean_over_pieces(values[:0], np.zeros((0, 2), np.int32), 0).shape == (0,)
 
 
 def test_the_rule_of_merging_names_its_parts():
@@ -260,5 +261,5 @@ def test_the_limit_is_not_written_and_holds_after_writing(kind):
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": "1.0"}'])
 def test_a_file_that_is_no_tokenizer_is_said(text):
-    with pytest.raises(ModelFolderError, match=r"tokenizer\.json cannot be read.*Copy the folder anew"):
+    with pytest.raises(ModelFolderError, match=r"tokenizer\.json cannot be read.*Copy the folder again"):
         PieceTokenizer.read(text, make("bytes").facts())
