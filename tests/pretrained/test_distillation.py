@@ -152,7 +152,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tiny, tmp_path, monkeypa
     before, _ = distil(tiny, WORDS)
     monkeypatch.setenv("VMASK_CACHE", str(tmp_path / "file"))
     np.testing.assert_array_equal(distil(tiny, WORDS)[0], before)
-    assert "cannot be kept" in caplog.text
+    assert "cannot be cached" in caplog.text
 
 
 def test_the_user_is_told_once(tiny, caplog):
