@@ -97,10 +97,10 @@ def test_a_rare_label_is_not_stratified_and_that_is_said(tmp_path):
 
 def test_fingerprint_follows_the_content(tmp_path):
     rows = toy(20)
-    one = load_dataset(write(tmp_path / "a.csv", rows)).fingerprint
-    assert load_dataset(write(tmp_path / "b.csv", rows)).fingerprint == one
+    fingerprint = load_dataset(write(tmp_path / "a.csv", rows)).fingerprint
+    assert load_dataset(write(tmp_path / "b.csv", rows)).fingerprint == fingerprint
     rows[3] = {"text": "changed", "label": rows[3]["label"]}
-    assert load_dataset(write(tmp_path / "c.csv", rows)).fingerprint != one
+    assert load_dataset(write(tmp_path / "c.csv", rows)).fingerprint != fingerprint
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def calls(tree):
     return ((name_of(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
-def said(call, name):
-    """The constant that a call gives for an argument."""
+def keyword_value(call, name):
+    """The constant that a call passes for an argument."""
     return next((word.value.value for word in call.keywords if word.arg == name and hasattr(word.value, "value")), None)
 
 
@@ -46,9 +46,9 @@ def test_nothing_loads_code_or_asks(path):
         last = name.rpartition(".")[2] or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
         assert name not in FORBIDDEN, f"line {call.lineno}: {name}"
         if last in ("from_pretrained", "from_config") and "Embedding" not in name:
-            assert said(call, "trust_remote_code") is False, f"line {call.lineno}: trust_remote_code=False"
+            assert keyword_value(call, "trust_remote_code") is False, f"line {call.lineno}: trust_remote_code=False"
         if name == "np.load":
-            assert said(call, "allow_pickle") is False, f"line {call.lineno}: allow_pickle=False"
-        assert said(call, "allow_pickle") is not True
-        assert said(call, "trust_remote_code") is not True
-        assert said(call, "weights_only") is not False
+            assert keyword_value(call, "allow_pickle") is False, f"line {call.lineno}: allow_pickle=False"
+        assert keyword_value(call, "allow_pickle") is not True
+        assert keyword_value(call, "trust_remote_code") is not True
+        assert keyword_value(call, "weights_only") is not False
