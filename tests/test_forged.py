@@ -366,7 +366,7 @@ def test_a_map_of_characters_that_ends_the_process_is_refused(bert):
 @pytest.mark.parametrize("name", ["panic in a search", "bomb", "ids beyond the table"])
 def test_the_rules_of_a_model_of_words_are_not_taken_from_a_stranger(cnn, name):
     change_tokenizer(cnn, *TOKENIZERS[name])
-    refused(cnn, "has other rules for cutting texts")
+    refused(cnn, "has other rules for splitting texts")
 
 
 def test_ids_of_words_without_vectors_are_refused(cnn):

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so s
 def forgotten(monkeypatch):
     """Registries, modules and messages as they were before a test, and a grid without processes."""
     modules = set(sys.modules)
-    monkeypatch.setattr(registry, "_said", set())
+    monkeypatch.setattr(registry, "_warned", set())
     monkeypatch.setattr("vmask.grid.run.Pool", Inline)
     yield
     for room in ROOMS:

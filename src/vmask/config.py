@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar
 
+from vmask._core.parsing import has_lone_surrogate
 from vmask.errors import ConfigError, did_you_mean, short
 
 MOST, MOST_TIMES_DEFAULT = 1_000_000, 1_000
-"""Limit of a number that declares none: the first, or this many times its default where that is more."""
+"""Limit of a number without a declared one: the first, or the second times its default if that is more."""
 LONGEST_LIST = 1_000
 LARGEST_SEED = 2**63 - 1
 
@@ -27,8 +28,8 @@ def option(default: Any, help: str, most: float | None = None) -> Any:
     Args:
         default: its default.
         help: its line of help.
-        most: largest value of a number, or of the numbers of a list; far above anything sensible, it keeps a slip of
-            the finger from taking all memory. Without it `most_of` says the limit.
+        most: largest value of a number, or of the numbers of a list; far above anything sensible, it keeps a typo from
+            filling the memory. By default see `most_of`.
     """
     return field(default=default, metadata={"help": help, "most": most})
 
@@ -116,7 +117,7 @@ class TrainConfig:
 
 @dataclass(frozen=True)
 class EstimatorConfig:
-    """What a `TextClassifier` takes besides the options of data, training, mask and model."""
+    """Options of `TextClassifier` besides those of data, training, mask and model."""
 
     preset: Literal["paper_code"] | None = option(
         None, "`paper_code` sets what the paper's released code does, quirks included"
@@ -179,17 +180,17 @@ class EvaluateConfig:
 
 
 def check_positive(options: Any, *names: str, minimum: float | None = None) -> None:
-    """Raise ConfigError where a number is too small: below `minimum`, or not above 0 where that is None."""
+    """Raise ConfigError if a number is too small: below `minimum`, or not above 0 if that is None."""
     for name in names:
         value = getattr(options, name)
-        enough = value is None or (value > 0 if minimum is None else value >= minimum)  # NaN is neither
+        enough = value is None or (value > 0 if minimum is None else value >= minimum)  # False for NaN
         if not enough or value == math.inf:
             wanted = "above 0" if minimum is None else f"at least {minimum:g}"
             raise ConfigError(f"{name} is {short(value)}; it must be {wanted}.")
 
 
 def check_choices(options: Any) -> None:
-    """Raise ConfigError where a `Literal` field has a value that is not one of its choices."""
+    """Raise ConfigError if the value of a `Literal` field is not one of its choices."""
     for f in dataclasses.fields(options):
         choices = choices_of(type(options), f.name)
         value = getattr(options, f.name)
@@ -225,8 +226,8 @@ def _parts(cls: type, name: str) -> tuple[Any, ...]:
 
 def help_of(f: dataclasses.Field[Any]) -> str:
     """The line of help of a field, with its default."""
-    shown = "" if f.default in (None, MISSING) else f" [{f.default}]"
-    return f"{f.metadata.get('help', '')}{shown}"
+    default = "" if f.default in (None, MISSING) else f" [{f.default}]"
+    return f"{f.metadata.get('help', '')}{default}"
 
 
 def make(cls: type[O], values: Mapping[str, Any], prefix: str = "") -> O:
@@ -234,11 +235,11 @@ def make(cls: type[O], values: Mapping[str, Any], prefix: str = "") -> O:
 
     Args:
         cls: the dataclass.
-        values: its fields; lists become tuples where the field is a tuple.
-        prefix: how the user spelled them (`mask__`), for the message.
+        values: its fields; lists become tuples if the field is a tuple.
+        prefix: the prefix that the user wrote before them (`mask__`), for error messages.
 
     Raises:
-        ConfigError: for a key that is no field, with the nearest field, or a value that cannot work.
+        ConfigError: for an unknown key, with the nearest field, or a value that cannot work.
     """
     known = {f.name: f for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
     for key in values:
@@ -256,7 +257,7 @@ def make(cls: type[O], values: Mapping[str, Any], prefix: str = "") -> O:
 
 
 def most_of(f: dataclasses.Field[Any]) -> float:
-    """The largest number that a field takes."""
+    """The largest number that a field accepts."""
     declared = f.metadata.get("most")
     if declared is not None:
         return float(declared) if isinstance(declared, float) else int(declared)
@@ -265,7 +266,7 @@ def most_of(f: dataclasses.Field[Any]) -> float:
 
 
 def _coerce(cls: type, f: dataclasses.Field[Any], value: Any, prefix: str) -> Any:
-    """Turn JSON lists into tuples and whole numbers into floats; refuse another type and what is too large."""
+    """Turn JSON lists into tuples and integers into floats; refuse other types and numbers that are too large."""
     wanted, name = scalar_type(cls, f.name), f"{prefix}{f.name}"
     if hasattr(value, "item"):  # a numpy scalar, as from a parameter grid
         value = value.item()
@@ -277,8 +278,8 @@ def _coerce(cls: type, f: dataclasses.Field[Any], value: Any, prefix: str) -> An
     elif wanted is tuple and isinstance(value, (list, tuple)):
         if len(value) > LONGEST_LIST:
             raise ConfigError(f"{name} has {len(value):,} entries; it must have at most {LONGEST_LIST:,}.")
-        for one in value:
-            _check_size(f, one, name)
+        for item in value:
+            _check_size(f, item, name)
         return tuple(value)
     elif wanted is float and isinstance(value, int) and not isinstance(value, bool):
         _check_size(f, value, name)
@@ -290,11 +291,11 @@ def _coerce(cls: type, f: dataclasses.Field[Any], value: Any, prefix: str) -> An
 
 
 def _check_size(f: dataclasses.Field[Any], value: Any, name: str) -> None:
-    """Raise ConfigError for a number beyond the limit of its field, NaN among them, and for half a character."""
+    """Raise ConfigError for a number beyond the limit of its field, for NaN, and for a lone surrogate."""
     if isinstance(value, str):
-        if any("\ud800" <= char <= "\udfff" for char in value):
+        if has_lone_surrogate(value):
             raise ConfigError(f"{name} is {short(value)}, with half a character in it. Write it in UTF-8.")
-    elif isinstance(value, (int, float)) and not abs(value) <= (most := most_of(f)):  # NaN is not
+    elif isinstance(value, (int, float)) and not abs(value) <= (most := most_of(f)):  # True for NaN
         raise ConfigError(f"{name} is {short(value)}; it must be a number of at most {most:,}.")
 
 

@@ -1,4 +1,4 @@
-"""Every error a user can meet. Each message says what happened, what was given, and how to fix it."""
+"""All errors that users can meet. Each message says what happened, what was given, and how to fix it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import difflib
 from collections.abc import Iterable
 
 LONGEST_NAME = 100
-"""Characters of a name that somebody can have misspelt."""
+"""Characters of the longest name for which a near one is suggested."""
 
 
 class VmaskError(Exception):
-    """Base of all errors that are the user's to fix; the CLI prints them without a traceback, exit code 2."""
+    """Base of all errors that the user can fix; the CLI prints them without a traceback, exit code 2."""
 
 
 class VmaskWarning(UserWarning):
-    """Something that does not stop the work and that the user should know."""
+    """Something that the user should know, though the work goes on."""
 
 
 class ConfigError(VmaskError, ValueError):
@@ -34,15 +34,15 @@ class FileMissing(VmaskError, FileNotFoundError):
 
 
 class AssetError(VmaskError, RuntimeError):
-    """A download that the job needs could not be had."""
+    """A download that is needed is not available."""
 
 
 class ModelFolderError(VmaskError, RuntimeError):
-    """A model folder is missing, damaged, or of another format."""
+    """A model folder is missing, damaged, or in another format."""
 
 
 class ExportError(VmaskError, RuntimeError):
-    """A model cannot be written for other programs."""
+    """A model cannot be exported."""
 
 
 class OutputExists(VmaskError, FileExistsError):
@@ -58,7 +58,7 @@ class TrainingDiverged(VmaskError, ArithmeticError):
 
 
 class WorkFailed(VmaskError, RuntimeError):
-    """Some pieces of a grid failed; the others are done."""
+    """Some tasks of a grid failed; the others are done."""
 
 
 class NoWordScores(VmaskError, TypeError):
@@ -79,18 +79,18 @@ class MissingExtra(VmaskError, ImportError):
 
 
 class MissingPackage(VmaskError, ImportError):
-    """A package that vmask does not bring, for one thing that few need, is not installed."""
+    """A package that belongs to no extra, needed for a rare feature, is not installed."""
 
     def __init__(self, what: str, package: str) -> None:
         super().__init__(f"{what} needs {package}. Run: pip install {package}")
 
 
 class PluginError(VmaskError, ValueError):
-    """What another package adds to vmask cannot be used."""
+    """A plug-in of another package cannot be used."""
 
 
 class UnknownName(VmaskError, LookupError):
-    """A name that is not registered, with the nearest one that is.
+    """A name is not registered; the message gives the nearest one that is.
 
     >>> print(UnknownName("mask", "vmsk", ["base", "vmask"]))
     Unknown mask 'vmsk'. Did you mean 'vmask'? Available: base, vmask.
@@ -102,18 +102,18 @@ class UnknownName(VmaskError, LookupError):
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return `" Did you mean 'x'?"`, or an empty string where nothing is near."""
-    near = difflib.get_close_matches(name, list(names), n=1) if len(name) <= LONGEST_NAME else []  # it is quadratic
+    """Return `" Did you mean 'x'?"`, or an empty string if nothing is near."""
+    near = difflib.get_close_matches(name, list(names), n=1) if len(name) <= LONGEST_NAME else []  # quadratic time
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
 def short(value: object, most: int = 80) -> str:
-    """A value as messages show it: its repr, cut where it is long.
+    """The repr of a value for a message, cut if it is long.
 
     >>> short("abc"), short("a" * 100, 10), short(10**5000)
     ("'abc'", "'aaaaaaaa…", 'a number of more than 1,500 digits')
     """
     if isinstance(value, int) and value.bit_length() > 5000:  # Python writes out no more than 4,300 digits
         return "a number of more than 1,500 digits"
-    shown = repr(value)
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,12 +1,12 @@
-"""Names of plug-ins, read from file names and first docstring lines, so that listing them imports nothing.
+"""Registries of plug-ins, read from file names and docstrings, so that listing them imports nothing.
 
 A room such as `vmask.masks` holds one file per plug-in. The file's name is the plug-in's name, the first line of its
 docstring is the description, and `@MASKS.register("name")` on its class makes the link. Files without that line are
-no plug-ins. Other packages add theirs by an entry point in the group of the room, e.g.
+not plug-ins. Other packages add theirs by an entry point in the group of the room, e.g.
 `[project.entry-points."vmask.masks"] mine = "my_package.mine:Mine"`; a notebook calls `MASKS.register` itself.
 
-What another package adds may be broken. Then whoever asks for it gets a `PluginError` that names the package, and
-whoever goes over all there is (`Registry.working`) gets the others, and a line in the log.
+A plug-in of another package may be broken. `Registry.get` then raises a `PluginError` that names the package, and
+`Registry.working` leaves it out and logs a warning.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ GROUPS = ("vmask.masks", "vmask.models", "vmask.explain", "vmask.metrics", "vmas
 """Groups of entry points by which other packages add to vmask."""
 
 log = logging.getLogger(__name__)
-_said: set[str] = set()
+_warned: set[str] = set()
 
 
 @lru_cache
 def _plugin_files(folder: Path) -> dict[str, Path]:
-    """By name, the files of a room that register a plug-in of their own name."""
+    """The files of a room that register a plug-in of the same name, by name."""
     files = {path.stem: path for path in sorted(folder.glob("*.py"))}
     return {name: path for name, path in files.items() if f'.register("{name}")' in path.read_text(encoding="utf-8")}
 
@@ -44,10 +44,11 @@ class Registry(Generic[T]):
     """The plug-ins of one room.
 
     Args:
-        kind: what one of them is called in messages, e.g. "mask".
+        kind: what a plug-in is called in messages, e.g. "mask".
         package: the room, e.g. "vmask.masks"; also the entry-point group.
-        contract: name of the class in the room's `contract.py` that every plug-in derives from. Where that file has a
-            function `check_plugin`, it is called with the name of a plug-in of another package, and says what is wrong.
+        contract: name of the class in the room's `contract.py` that every plug-in derives from. If that file has a
+            function `check_plugin`, it is called with the name of each plug-in of another package and raises if the
+            plug-in is wrong.
     """
 
     def __init__(self, kind: str, package: str, contract: str) -> None:
@@ -58,10 +59,10 @@ class Registry(Generic[T]):
         self._loaded: dict[str, type[T]] = {}
 
     def register(self, name: str) -> Callable[[type[T]], type[T]]:
-        """Class decorator that files the class under `name`.
+        """Class decorator that registers the class under `name`.
 
         Raises:
-            PluginError: where vmask itself has one of that name.
+            PluginError: if vmask itself has a plug-in of that name.
         """
 
         def keep(cls: type[T]) -> type[T]:
@@ -80,42 +81,42 @@ class Registry(Generic[T]):
         return _plugin_files(self._folder)
 
     def _points(self) -> dict[str, EntryPoint]:
-        return points_of(self.package, self.kind, self.own())
+        return entry_points_by_name(self.package, self.kind, self.own())
 
     def names(self) -> list[str]:
         """All names, sorted; those of other packages may turn out to be broken."""
         return sorted({*self.own(), *self._loaded, *self._points()})
 
     def working(self) -> list[str]:
-        """All names but those of broken plug-ins, which are said; plug-ins of other packages are imported."""
+        """All names but those of broken plug-ins, which are logged; plug-ins of other packages are imported."""
         own = self.own()
-        return [name for name in self.names() if name in own or works(partial(self.get, name))]
+        return [name for name in self.names() if name in own or loads(partial(self.get, name))]
 
     def describe(self, name: str) -> str:
-        """One line about `name`, read without importing it where it is one of our own files."""
+        """One line about `name`; vmask's own plug-ins are not imported for it."""
         return self.document(name).partition("\n")[0]
 
     def document(self, name: str) -> str:
-        """All that the docstring of its file says about `name`, which is read likewise.
+        """The docstring of the file of `name`; vmask's own plug-ins are not imported for it.
 
-        Of another package's plug-in whose file has another name, the docstring of the class comes first.
+        For a plug-in of another package whose file has another name, the docstring of the class is preferred.
         """
         files = self._files()
         if name in files and name not in self._loaded:
             return ast.get_docstring(ast.parse(files[name].read_text(encoding="utf-8"))) or ""
         cls = self.get(name)
         module = sys.modules.get(cls.__module__)
-        found = [module.__doc__ if module else None, cls.__doc__]
+        docstrings = [module.__doc__ if module else None, cls.__doc__]
         if cls.__module__.rpartition(".")[2] != name:
-            found.reverse()
-        return inspect.cleandoc(next(filter(None, found), ""))
+            docstrings.reverse()
+        return inspect.cleandoc(next(filter(None, docstrings), ""))
 
     def get(self, name: str) -> type[T]:
-        """The class filed under `name`.
+        """The class registered under `name`.
 
         Raises:
             UnknownName: with the nearest known name.
-            PluginError: where another package's plug-in cannot be used.
+            PluginError: if a plug-in of another package cannot be used.
         """
         if name not in self._loaded:
             if name in self._files():
@@ -127,7 +128,7 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def _load(self, point: EntryPoint) -> None:
-        """Import another package's plug-in, and see that it is one."""
+        """Import and check a plug-in of another package."""
         contract = importlib.import_module(f"{self.package}.contract")
         base = getattr(contract, self.contract)
         check = getattr(contract, "check_plugin", None)
@@ -142,69 +143,72 @@ class Registry(Generic[T]):
                 check(point.name)
         except (Exception, SystemExit) as error:
             self._loaded.pop(point.name, None)
-            raise broken(self.kind, point, error) from error
+            raise plugin_error(self.kind, point, error) from error
 
 
-def points_of(group: str, kind: str, own: Collection[str]) -> dict[str, EntryPoint]:
-    """The entry points of a group by name; of a name that is taken, the others are said and left out.
+def entry_points_by_name(group: str, kind: str, own: Collection[str]) -> dict[str, EntryPoint]:
+    """The entry points of a group by name; if a name is taken, a later one is logged and left out.
 
     Args:
-        group: of entry points.
-        kind: what one of them is called in messages.
-        own: names that vmask has itself.
+        group: the group of entry points.
+        kind: what a plug-in is called in messages.
+        own: names of vmask's own plug-ins.
     """
-    found: dict[str, EntryPoint] = {}
+    points: dict[str, EntryPoint] = {}
     for point in sorted(
-        _found(entry_points, group, tuple(sys.path)), key=lambda one: (one.name, package_of(one), one.value)
+        _entry_points(entry_points, group, tuple(sys.path)),
+        key=lambda point: (point.name, package_of(point), point.value),
     ):
-        if point.name in own or (point.name in found and found[point.name].value != point.value):
-            first = "vmask" if point.name in own else f"the package {package_of(found[point.name])}"
-            say_once(
+        if point.name in own or (point.name in points and points[point.name].value != point.value):
+            first = "vmask" if point.name in own else f"the package {package_of(points[point.name])}"
+            warn_once(
                 f"The package {package_of(point)} has a {kind} '{point.name}', and so has {first}, whose is used. "
                 "Uninstall one of them, or ask its makers for another name."
             )
             continue
-        found[point.name] = point
-    return found
+        points[point.name] = point
+    return points
 
 
-def added() -> list[EntryPoint]:
-    """All that other packages add."""
-    return [point for group in GROUPS for point in _found(entry_points, group, tuple(sys.path))]
+def installed_plugins() -> list[EntryPoint]:
+    """The entry points of all plug-ins of other packages."""
+    return [point for group in GROUPS for point in _entry_points(entry_points, group, tuple(sys.path))]
 
 
 @lru_cache
-def _found(find: Callable[..., Iterable[EntryPoint]], group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """The entry points of a group. Looking through all that is installed takes long, and a grid asks for every cell."""
+def _entry_points(
+    find: Callable[..., Iterable[EntryPoint]], group: str, path: tuple[str, ...]
+) -> tuple[EntryPoint, ...]:
+    """The entry points of a group, cached: searching all installed packages is slow, and a grid asks for every cell."""
     return tuple(find(group=group))
 
 
 def package_of(point: EntryPoint) -> str:
-    """The name of the package that an entry point is from."""
+    """The name of the package that an entry point comes from."""
     return point.dist.name if point.dist is not None else point.value.partition(".")[0].partition(":")[0]
 
 
-def broken(kind: str, point: EntryPoint, error: BaseException) -> PluginError:
+def plugin_error(kind: str, point: EntryPoint, error: BaseException) -> PluginError:
     """The error for a plug-in that cannot be used, in one line."""
-    what = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return PluginError(
-        f"The {kind} '{point.name}' of the package {package_of(point)} cannot be used: {what}. Update that package, or "
-        "uninstall it."
+        f"The {kind} '{point.name}' of the package {package_of(point)} cannot be used: {reason}. "
+        "Update that package, or uninstall it."
     )
 
 
-def works(load: Callable[[], object]) -> bool:
-    """Whether a plug-in can be had; what is wrong with it is said once."""
+def loads(load: Callable[[], object]) -> bool:
+    """Whether a plug-in can be loaded; if not, the reason is logged once."""
     try:
         load()
     except PluginError as error:
-        say_once(str(error))
+        warn_once(str(error))
         return False
     return True
 
 
-def say_once(message: str) -> None:
-    """Log a warning, once in the life of a process."""
-    if message not in _said:
-        _said.add(message)
+def warn_once(message: str) -> None:
+    """Log a warning, once per process."""
+    if message not in _warned:
+        _warned.add(message)
         log.warning("%s", message)

@@ -21,7 +21,7 @@ for old, new in sorted(MOVED.items()):
         module = importlib.import_module(f"vmask.{old}")
     real = importlib.import_module(f"vmask.{new}")
     assert module is real and module.__name__ == module.__spec__.name == f"vmask.{new}", old
-    assert any(f"vmask.{old} has moved to vmask.{new};" in str(one.message) for one in caught), (old, caught)
+    assert any(f"vmask.{old} has moved to vmask.{new};" in str(warning.message) for warning in caught), (old, caught)
 print(len(MOVED))
 """
 

@@ -61,7 +61,7 @@ def test_a_bad_file_is_named_with_what_is_wrong(tmp_path, read, text, message):
     ("text", "message"),
     [
         (LAUGHS, "aliases counted"),
-        ("&a [*a]", "alias that stands in what it is an alias of"),
+        ("&a [*a]", "alias that refers to a value around itself"),
         ("when: 2020-01-01", "Put quotes"),
         ("when: 2020-99-99", "is not YAML"),
         ("a: !!binary aGk=", "Put quotes"),

@@ -97,10 +97,10 @@ def test_a_rare_label_is_not_stratified_and_that_is_said(tmp_path):
 
 def test_fingerprint_follows_the_content(tmp_path):
     rows = toy(20)
-    one = load_dataset(write(tmp_path / "a.csv", rows)).fingerprint
-    assert load_dataset(write(tmp_path / "b.csv", rows)).fingerprint == one
+    fingerprint = load_dataset(write(tmp_path / "a.csv", rows)).fingerprint
+    assert load_dataset(write(tmp_path / "b.csv", rows)).fingerprint == fingerprint
     rows[3] = {"text": "changed", "label": rows[3]["label"]}
-    assert load_dataset(write(tmp_path / "c.csv", rows)).fingerprint != one
+    assert load_dataset(write(tmp_path / "c.csv", rows)).fingerprint != fingerprint
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_an_own_card_for_an_own_folder(tmp_path):
 
 def test_a_label_that_the_card_does_not_know(tmp_path):
     write(tmp_path / "sst2" / "train.tsv", toy(20, ("0", "7")))
-    with pytest.raises(DataError, match=r"label '7' is none of sst2's.*negative, positive, or 0 to 1.*card\.yaml"):
+    with pytest.raises(DataError, match=r"'7' is not a label of sst2.*negative, positive, or 0 to 1.*card\.yaml"):
         load_dataset("sst2", data_dir=tmp_path)
 
 

@@ -152,7 +152,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tiny, tmp_path, monkeypa
     before, _ = distil(tiny, WORDS)
     monkeypatch.setenv("VMASK_CACHE", str(tmp_path / "file"))
     np.testing.assert_array_equal(distil(tiny, WORDS)[0], before)
-    assert "cannot be kept" in caplog.text
+    assert "cannot be cached" in caplog.text
 
 
 def test_the_user_is_told_once(tiny, caplog):
@@ -244,8 +244,10 @@ def test_joined_with_files_it_answers_for_all_their_words_at_their_length(tiny, 
     rows = [joined.words.index(word) for word in plain.words]
     np.testing.assert_array_equal(joined.matrix[rows][:, [0, 1, 2, 7, 8]], plain.matrix)
     np.testing.assert_array_equal(joined.known[rows][:, [0, 2]], plain.known)
-    made = joined.matrix[joined.known[:, 1], 3:7]
-    assert np.linalg.norm(made, axis=1).mean() == pytest.approx(np.linalg.norm(plain.matrix, axis=1).mean(), rel=1e-3)
+    distilled = joined.matrix[joined.known[:, 1], 3:7]
+    assert np.linalg.norm(distilled, axis=1).mean() == pytest.approx(
+        np.linalg.norm(plain.matrix, axis=1).mean(), rel=1e-3
+    )
 
 
 def test_an_encoder_that_is_not_there_is_told_before_the_files_are_read(tmp_path):

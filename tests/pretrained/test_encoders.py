@@ -205,15 +205,15 @@ def test_the_digest_is_of_what_the_answers_depend_on(folder, copy):
 def test_the_digest_of_a_name_of_the_hub_is_that_of_its_files(folder, monkeypatch):
     import huggingface_hub
 
-    asked = []
+    requests = []
 
     def snapshot(name, allow_patterns):
-        asked.append((name, allow_patterns))
+        requests.append((name, allow_patterns))
         return str(folder)
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot)
     assert encoder_digest("org/name") == encoder_digest(str(folder))
-    ((name, patterns),) = asked
+    ((name, patterns),) = requests
     assert name == "org/name"
     assert "model*.safetensors" in patterns
 

@@ -25,8 +25,8 @@ def calls(tree):
     return ((name_of(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call))
 
 
-def said(call, name):
-    """The constant that a call gives for an argument."""
+def keyword_value(call, name):
+    """The constant that a call passes for an argument."""
     return next((word.value.value for word in call.keywords if word.arg == name and hasattr(word.value, "value")), None)
 
 
@@ -48,9 +48,9 @@ def check_calls(path):
         last = name.rpartition(".")[2] or (call.func.attr if isinstance(call.func, ast.Attribute) else "")
         assert name not in FORBIDDEN, f"{path}:{call.lineno}: {name}"
         if last in ("from_pretrained", "from_config") and "Embedding" not in name:
-            assert said(call, "trust_remote_code") is False, f"{path}:{call.lineno}: trust_remote_code=False"
+            assert keyword_value(call, "trust_remote_code") is False, f"{path}:{call.lineno}: trust_remote_code=False"
         if name == "np.load":
-            assert said(call, "allow_pickle") is False, f"{path}:{call.lineno}: allow_pickle=False"
-        assert said(call, "allow_pickle") is not True, path
-        assert said(call, "trust_remote_code") is not True, path
-        assert said(call, "weights_only") is not False, path
+            assert keyword_value(call, "allow_pickle") is False, f"{path}:{call.lineno}: allow_pickle=False"
+        assert keyword_value(call, "allow_pickle") is not True, path
+        assert keyword_value(call, "trust_remote_code") is not True, path
+        assert keyword_value(call, "weights_only") is not False, path

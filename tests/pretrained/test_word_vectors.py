@@ -152,7 +152,7 @@ def raw(path: Path, content: bytes) -> Path:
         (lambda d: cut(write_text(d / "v.vec"), 40), "'v.vec' has 8 words, but its first line says 9"),
         (lambda d: cut(write_gz(d / "v.bin.gz", write_bin(d / "v.bin")), 9), "'v.bin.gz' cannot be unpacked"),
         (lambda d: write_text(d / "v.bin", header=False), "'v.bin' does not begin with its size.*rename it"),
-        (lambda d: cut_rows(write_npy(d / "v.npy")), r"shape \(2, 3\).* 9 words.*one row a word"),
+        (lambda d: cut_rows(write_npy(d / "v.npy")), r"shape \(2, 3\).* 9 words.*one row per word"),
         (lambda d: cut(write_npy(d / "v.npy"), 20), "'v.npy'.*cannot be read"),
         (lambda d: forge(write_npy(d / "v.npy"), b"(9, 3)", b"(9**9,"), "'v.npy'.*cannot be read"),
         (lambda d: forge(write_npy(d / "v.npy"), b"(9, 3)", b"(9**9)"), "'v.npy'.*cannot be read"),
@@ -162,7 +162,7 @@ def raw(path: Path, content: bytes) -> Path:
         (lambda d: raw(d / "v.vec", b"good " + b"9" * 5000), "vector of 'good'.*not finite"),
         (lambda d: raw(d / "v.vec", "good ²\n".encode()), "is not a word and"),
         (lambda d: raw(d / "v.bin", b"1000 3\n" + b"x" * (5 << 20)), "'v.bin' ends after 0 of its"),
-        (lambda d: write_bin(d / "v.dat"), "'v.dat' is no word vector file by its ending.*rename"),
+        (lambda d: write_bin(d / "v.dat"), "'v.dat' is not a file of word vectors by its ending.*rename"),
     ],
 )
 def test_damaged_files_are_named(make, message, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tiny_encoders import tokenizer
 from vmask.errors import ConfigError, ModelFolderError
-from vmask.text.pieces import MERGING, PieceTokenizer, merged, overlaps
+from vmask.text.pieces import MERGING, PieceTokenizer, mean_over_pieces, overlaps
 from vmask.text.words import WHOLE_WORDS, whole_characters
 
 KINDS = ["wordpiece", "bytes", "unigram"]
@@ -82,10 +82,11 @@ def test_a_piece_belongs_to_every_word_it_shares_a_character_with(case):
 def test_the_value_of_a_word_is_the_mean_over_its_pieces():
     values = np.array([9, 0.2, 0.4, 1.0, 0.5], np.float32)
     owners = np.array([[1, 0], [2, 0], [3, 1], [3, 2], [4, 2]], np.int32)
-    assert merged(values, owners, 4).tolist() == pytest.approx([0.3, 1.0, 0.75, 0.0])  # the fourth has no piece
-    assert merged(values, owners, 4).dtype == np.float32
-    assert merged(values, np.zeros((0, 2), np.int32), 2).tolist() == [0, 0]
-    assert merged(values[:0], np.zeros((0, 2), np.int32), 0).shape == (0,)
+    means = mean_over_pieces(values, owners, 4)
+    assert means.tolist() == pytest.approx([0.3, 1.0, 0.75, 0.0])  # the fourth has no piece
+    assert means.dtype == np.float32
+    assert mean_over_pieces(values, np.zeros((0, 2), np.int32), 2).tolist() == [0, 0]
+    assert mean_over_pieces(values[:0], np.zeros((0, 2), np.int32), 0).shape == (0,)
 
 
 def test_the_rule_of_merging_names_its_parts():
@@ -126,27 +127,27 @@ def test_a_word_of_several_pieces_owns_them_all(kind):
 
 
 def test_a_typed_special_token_is_read_as_the_token_and_is_no_word_to_a_mask():
-    made = make("wordpiece")
+    piece_tokenizer = make("wordpiece")
     text = "film [SEP] film"
-    (pieces,) = made.encode([text])
+    (pieces,) = piece_tokenizer.encode([text])
     separator = tokenizer("wordpiece").sep_token_id
     assert pieces.ids.tolist().count(separator) == 2  # the typed one and the last
     assert words_of(text, pieces) == ["film", "[", "SEP", "]", "film"]
     assert pieces_of(pieces, 1) == pieces_of(pieces, 2) == pieces_of(pieces, 3)
     assert pieces.ids[pieces_of(pieces, 1)[0]] == separator
-    assert separator in made.special
+    assert separator in piece_tokenizer.special
 
 
 @pytest.mark.parametrize(("kind", "text"), [("wordpiece", "☃"), ("unigram", "☃")])
 def test_an_unknown_word_is_a_word_and_special_tokens_are_not(kind, text):
-    made, theirs = make(kind), tokenizer(kind)
-    (pieces,) = made.encode([text])
+    piece_tokenizer, theirs = make(kind), tokenizer(kind)
+    (pieces,) = piece_tokenizer.encode([text])
     assert theirs.unk_token_id in pieces.ids.tolist()
     assert words_of(text, pieces) == ["☃"]
-    assert theirs.unk_token_id not in made.special
+    assert theirs.unk_token_id not in piece_tokenizer.special
     named = {theirs.pad_token_id, theirs.cls_token_id, theirs.sep_token_id, theirs.mask_token_id}
-    assert set(made.special) == named
-    assert made.pad == theirs.pad_token_id
+    assert set(piece_tokenizer.special) == named
+    assert piece_tokenizer.pad == theirs.pad_token_id
 
 
 def test_upper_case_is_told_apart_by_some():
@@ -162,10 +163,10 @@ def test_ids_are_those_of_transformers(kind, limit):
     texts = whole_characters(TEXTS)
     expected = tokenizer(kind)(texts, truncation=True, max_length=limit)["input_ids"]
     whole = tokenizer(kind)(texts)["input_ids"]
-    for text, one, ids, everything in zip(texts, make(kind, limit).encode(TEXTS), expected, whole, strict=True):
-        assert one.ids.tolist() == ids, text
-        assert one.ids.dtype == np.int32
-        assert one.total == len(everything)
+    for text, pieces, ids, everything in zip(texts, make(kind, limit).encode(TEXTS), expected, whole, strict=True):
+        assert pieces.ids.tolist() == ids, text
+        assert pieces.ids.dtype == np.int32
+        assert pieces.total == len(everything)
 
 
 @pytest.mark.parametrize("limit", [3, 4, 5, 9, 12])
@@ -192,22 +193,22 @@ def test_a_text_that_fits_exactly_is_not_cut(kind):
 
 
 def test_company_and_order_change_nothing(kind):
-    made = make(kind, 9)
-    together, turned = made.encode(TEXTS), made.encode(TEXTS[::-1])[::-1]
-    for text, one, other in zip(TEXTS, together, turned, strict=True):
-        (alone,) = made.encode([text])
+    piece_tokenizer = make(kind, 9)
+    together, turned = piece_tokenizer.encode(TEXTS), piece_tokenizer.encode(TEXTS[::-1])[::-1]
+    for text, pieces, reverse in zip(TEXTS, together, turned, strict=True):
+        (alone,) = piece_tokenizer.encode([text])
         for field in ("ids", "spans", "owners", "total", "unseen"):
-            assert np.array_equal(getattr(one, field), getattr(alone, field)), text
-            assert np.array_equal(getattr(one, field), getattr(other, field)), text
-    assert made.encode([]) == []
+            assert np.array_equal(getattr(pieces, field), getattr(alone, field)), text
+            assert np.array_equal(getattr(pieces, field), getattr(reverse, field)), text
+    assert piece_tokenizer.encode([]) == []
 
 
 def test_more_texts_than_a_chunk_keep_their_order(kind):
-    made = make(kind)
+    piece_tokenizer = make(kind)
     texts = [f"film {i}" for i in range(1_500)]
-    encoded = made.encode(texts)
+    encoded = piece_tokenizer.encode(texts)
     assert len(encoded) == 1_500
-    assert encoded[1_234].ids.tolist() == made.encode([texts[1_234]])[0].ids.tolist()
+    assert encoded[1_234].ids.tolist() == piece_tokenizer.encode([texts[1_234]])[0].ids.tolist()
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
@@ -228,37 +229,37 @@ def test_a_tokenizer_without_padding_pads_with_its_end():
     from transformers import PreTrainedTokenizerFast
 
     theirs = PreTrainedTokenizerFast(tokenizer_object=tokenizer("bytes").backend_tokenizer, eos_token="</s>")
-    made = PieceTokenizer.of(theirs, 20)
-    assert made.pad == theirs.eos_token_id
-    assert made.settings == {"eos_token": "</s>"}
+    piece_tokenizer = PieceTokenizer.of(theirs, 20)
+    assert piece_tokenizer.pad == theirs.eos_token_id
+    assert piece_tokenizer.settings == {"eos_token": "</s>"}
 
 
 # Saving ---------------------------------------------------------------------------------------------------
 
 
 def test_a_saved_tokenizer_comes_back(kind, tmp_path):
-    made = make(kind, 9)
-    made.encode(TEXTS)
-    made.save(tmp_path / "tokenizer.json")
-    facts = json.loads(json.dumps(made.facts()))
-    again = PieceTokenizer.read((tmp_path / "tokenizer.json").read_text(encoding="utf-8"), facts)
-    for one, other in zip(made.encode(TEXTS), again.encode(TEXTS), strict=True):
-        assert one.ids.tolist() == other.ids.tolist()
-        assert one.owners.tolist() == other.owners.tolist()
-    assert again.facts() == made.facts()
-    assert again.to_json() == made.to_json()
+    piece_tokenizer = make(kind, 9)
+    piece_tokenizer.encode(TEXTS)
+    piece_tokenizer.save(tmp_path / "tokenizer.json")
+    facts = json.loads(json.dumps(piece_tokenizer.facts()))
+    loaded = PieceTokenizer.read((tmp_path / "tokenizer.json").read_text(encoding="utf-8"), facts)
+    for before, after in zip(piece_tokenizer.encode(TEXTS), loaded.encode(TEXTS), strict=True):
+        assert before.ids.tolist() == after.ids.tolist()
+        assert before.owners.tolist() == after.owners.tolist()
+    assert loaded.facts() == piece_tokenizer.facts()
+    assert loaded.to_json() == piece_tokenizer.to_json()
 
 
 def test_the_limit_is_not_written_and_holds_after_writing(kind):
-    made = make(kind, 5)
-    stored = json.loads(made.to_json())
+    piece_tokenizer = make(kind, 5)
+    stored = json.loads(piece_tokenizer.to_json())
     assert stored["truncation"] is None
     assert stored["padding"] is None
-    assert len(made.encode([TEXTS[0]])[0].ids) == 5
-    assert made.to_json() == make(kind, 9).to_json()
+    assert len(piece_tokenizer.encode([TEXTS[0]])[0].ids) == 5
+    assert piece_tokenizer.to_json() == make(kind, 9).to_json()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"version": "1.0"}'])
 def test_a_file_that_is_no_tokenizer_is_said(text):
-    with pytest.raises(ModelFolderError, match=r"tokenizer\.json cannot be read.*Copy the folder anew"):
+    with pytest.raises(ModelFolderError, match=r"tokenizer\.json cannot be read.*Copy the folder again"):
         PieceTokenizer.read(text, make("bytes").facts())

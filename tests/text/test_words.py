@@ -160,7 +160,7 @@ def test_chunks_are_full_or_have_enough_characters():
     texts = ["a" * n for n in (5, 5, 1, 1, 1, 20, 1)]
     assert [len(chunk) for chunk in chunks(texts, 3)] == [3, 3, 1]
     assert [len(chunk) for chunk in chunks(texts, 3, characters=10)] == [2, 3, 1, 1]
-    assert [one for chunk in chunks(texts, 3, characters=10) for one in chunk] == texts
+    assert [text for chunk in chunks(texts, 3, characters=10) for text in chunk] == texts
 
 
 @needs_shared

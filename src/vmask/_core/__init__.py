@@ -1,1 +1,1 @@
-"""Atomic files, seeded random streams, progress bars and terminals: nothing here knows torch or texts."""
+"""Atomic files, seeded random streams, progress bars and terminals, independent of torch and of the domain."""

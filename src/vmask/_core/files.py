@@ -1,4 +1,4 @@
-"""Files that are either there in full or not at all, on the disk and not only in its cache."""
+"""Atomic files: complete or absent, and synced to disk."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from typing import Any
 from vmask.errors import OutputExists
 
 DAY = 86_400.0
-"""Seconds after which a temporary file of another machine counts as left behind."""
+"""Seconds after which a temporary file made by another machine counts as left behind."""
 LONGEST_NAME = 100
-"""Characters of a name that the name of its temporary file begins with: file systems limit the whole to 255."""
+"""Characters of a file name that its temporary name keeps: file systems limit the whole name to 255."""
 _TEMPORARY = re.compile(r"\..*\.(?P<host>[0-9a-f]{8})-(?P<process>\d+)-\w+\.(tmp|old)", re.DOTALL)
 _IN_USE: set[str] = set()
-"""Temporary names of this process that it still writes to."""
+"""Temporary paths that this process still writes to."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path` to write to; renamed to `path` at the end, removed if anything fails.
+    """Yield a temporary path beside `path`; it is renamed to `path` at the end, or removed if anything fails.
 
-    What was written is on the disk before it gets its name. What earlier kills left of the same file is removed.
+    The content is synced to disk before the rename. Temporary files that killed processes left of `path` are removed.
     """
     handle, name = tempfile.mkstemp(prefix=temporary_prefix(path.name), suffix=".tmp", dir=path.parent)
     os.close(handle)
@@ -40,7 +40,7 @@ def replacing(path: Path) -> Iterator[Path]:
         sweep(path.parent, path.name)
         try:
             yield temporary
-            make_ordinary(temporary)  # mkstemp makes private files; a model folder is an ordinary one
+            set_default_permissions(temporary)  # mkstemp makes private files
             sync(temporary)
             temporary.replace(path)
             sync(path.parent)
@@ -49,12 +49,12 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def temporary_prefix(name: str) -> str:
-    """How the temporary names of `name` begin that this process makes: they say who made them, for `sweep`."""
+    """The start of this process's temporary names for `name`; it holds host and process id, which `sweep` reads."""
     return f".{name[:LONGEST_NAME]}.{_host()}-{os.getpid()}-"
 
 
 def left_behind(folder: Path, name: str | None = None) -> list[Path]:
-    """Temporary files and folders in `folder` whose process was killed, of the file `name` or of any, sorted."""
+    """Temporary files and folders in `folder` whose process has ended, sorted; only those of `name` if given."""
     prefix = "." if name is None else f".{name[:LONGEST_NAME]}."
     try:
         entries = [Path(entry.path) for entry in os.scandir(folder) if entry.name.startswith(prefix)]
@@ -64,7 +64,7 @@ def left_behind(folder: Path, name: str | None = None) -> list[Path]:
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove what earlier kills left behind in `folder`, of the file `name` or of any."""
+    """Remove what killed processes left behind in `folder`; only the leftovers of `name` if given."""
     for path in left_behind(folder, name):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
@@ -74,7 +74,7 @@ def sweep(folder: Path, name: str | None = None) -> None:
 
 
 def remove_folder(path: Path) -> None:
-    """Remove a folder: under its name it is there in full or not at all."""
+    """Remove a folder atomically: it is renamed first, so that nobody sees half of it."""
     if not path.is_dir():
         return
     aside = Path(tempfile.mkdtemp(prefix=temporary_prefix(path.name), suffix=".tmp", dir=path.parent))
@@ -84,15 +84,15 @@ def remove_folder(path: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def make_ordinary(path: Path) -> None:
-    """Give a file or folder that was made for its owner alone the rights of one that the user makes."""
+def set_default_permissions(path: Path) -> None:
+    """Replace the private permissions of a temporary file or folder by those that the umask gives."""
     umask = os.umask(0)
     os.umask(umask)
     path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
 
 
 def sync(path: Path) -> None:
-    """Wait until a file or a folder's list of names is on the disk, where the system can tell."""
+    """Wait until a file, or the list of names of a folder, is on disk, if the system supports it."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:  # a folder on Windows
@@ -107,30 +107,30 @@ def sync(path: Path) -> None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether a folder can be filled: it is not there yet, or has nothing in it but what a kill left behind.
+    """Whether a folder does not exist, or holds nothing but what killed processes left behind.
 
     Raises:
-        OutputExists: where nothing can be written there.
+        OutputExists: if it cannot be written to.
     """
-    there = next(folder for folder in (path, *path.absolute().parents) if os.path.lexists(folder))
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise OutputExists(f"{there} is no folder that can be written to. Choose another.")
-    return there != path or set(path.iterdir()) <= set(left_behind(path))
+    nearest = next(folder for folder in (path, *path.absolute().parents) if os.path.lexists(folder))
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise OutputExists(f"{nearest} is no folder that can be written to. Choose another.")
+    return nearest != path or set(path.iterdir()) <= set(left_behind(path))
 
 
 def to_json(value: Any) -> str:
-    """JSON as we keep it in files: indented, every script readable."""
+    """A value as JSON for a file: indented, with non-ASCII characters as they are."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a text file atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def sha256(path: Path) -> str:
-    """Hex digest of a file."""
+    """The SHA-256 hex digest of a file."""
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while block := stream.read(1 << 20):
@@ -140,7 +140,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def in_use(temporary: Path) -> Iterator[None]:
-    """Keep `sweep` from a temporary file or folder of this process."""
+    """Protect a temporary file or folder of this process from `sweep`."""
     _IN_USE.add(str(temporary.absolute()))
     try:
         yield
@@ -149,7 +149,7 @@ def in_use(temporary: Path) -> Iterator[None]:
 
 
 def _is_left_behind(path: Path) -> bool:
-    """Whether who made a temporary file is gone: a process that has ended, or, of another machine, after a day."""
+    """Whether the process that made a temporary file has ended; files of another machine are given a day."""
     match = _TEMPORARY.fullmatch(path.name)
     if match is None or str(path.absolute()) in _IN_USE:
         return False
@@ -166,7 +166,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except OSError:  # of another user
+    except OSError:  # the process of another user
         return True
     return True
 

@@ -1,4 +1,4 @@
-"""Locks between processes. They end with the process that holds them, however that ends."""
+"""Locks between processes. The system releases them when the process that holds them ends."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from vmask.errors import OutputExists
 
 CAN_LOCK = os.name == "posix"
-"""Elsewhere, and on some network file systems, everybody goes on."""
+"""On other systems, and on some network file systems, nothing is locked."""
 
 
 def lock(handle: int, wait: bool = False) -> bool:
-    """Lock an open file or folder until it is closed. Returns False where another process holds it."""
+    """Lock an open file or folder until it is closed. Returns False if another process holds it."""
     if CAN_LOCK:
         import fcntl
 
@@ -29,10 +29,10 @@ def lock(handle: int, wait: bool = False) -> bool:
 
 @contextmanager
 def only_writer(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process alone; made where it is not there.
+    """Lock a folder for this process alone; it is created if it does not exist.
 
     Raises:
-        OutputExists: where another process holds it.
+        OutputExists: if another process holds it.
     """
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,12 +48,12 @@ def only_writer(folder: Path) -> Iterator[None]:
             os.close(handle)
         if new:
             with suppress(OSError):
-                folder.rmdir()  # of work that failed before it wrote anything
+                folder.rmdir()  # if nothing was written
 
 
 @contextmanager
 def taking_turns(folder: Path) -> Iterator[None]:
-    """Make a folder, wait until no other process is at it, and keep others out."""
+    """Create a folder if necessary, wait until no other process has locked it, and lock it."""
     folder.mkdir(parents=True, exist_ok=True)
     while CAN_LOCK:
         handle = os.open(folder, os.O_RDONLY)
@@ -64,5 +64,5 @@ def taking_turns(folder: Path) -> Iterator[None]:
                 return
         finally:
             os.close(handle)
-        folder.mkdir(parents=True, exist_ok=True)  # who held it has removed it
+        folder.mkdir(parents=True, exist_ok=True)  # the process that held it has removed it
     yield

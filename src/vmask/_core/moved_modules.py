@@ -117,12 +117,12 @@ class MovedModules(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Answer for the old names alone."""
+        """Find old names only."""
         package, _, name = fullname.partition(".")
         return ModuleSpec(fullname, self) if package == "vmask" and name in MOVED else None
 
     def create_module(self, spec: ModuleSpec) -> None:
-        """Leave it to the import system: `exec_module` puts the real module in its place."""
+        """Use the default: `exec_module` replaces the module by the real one."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Import the module from its new place, with a warning."""
@@ -133,6 +133,6 @@ class MovedModules(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Let the old names be found: first of all, as an old package's files would be found twice."""
+    """Make the old names importable. It goes first: a file found by an old package name would be loaded twice."""
     if not any(isinstance(finder, MovedModules) for finder in sys.meta_path):
         sys.meta_path.insert(0, MovedModules())

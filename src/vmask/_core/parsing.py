@@ -1,7 +1,7 @@
-"""Small JSON and YAML files from outside: read within limits, so that a bad one is an error that says what is wrong.
+"""Read small untrusted JSON and YAML files within limits; a bad file gives an error that says what is wrong.
 
-Refused are files that are no regular ones (a pipe or a device would never end), that are too large, nested too deep, or
-grow too large by YAML aliases; numbers of too many digits; halves of characters, which no file could be written with.
+Refused are files that are not regular (a pipe or a device may never end), too large, nested too deeply, or expanded too
+far by YAML aliases; numbers with too many digits; lone surrogates (half characters), which cannot be written as UTF-8.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from vmask.errors import DataError, FileMissing, VmaskError
 LIMIT_BYTES = 64 << 20
 LIMIT_DEPTH = 100
 LIMIT_DIGITS = 300
-"""Digits of a whole number; with more it would be beyond a float."""
+"""Digits of an integer; more would not fit into a float."""
 LIMIT_VALUES = 200_000
-"""Values of a YAML file, those that aliases repeat counted every time."""
+"""Values of a YAML file; a value is counted again for each alias."""
 
 
 def read_json(path: Path, limit_bytes: int = LIMIT_BYTES) -> Any:
     """The value of a JSON file.
 
     Raises:
-        FileMissing: where there is no such file.
+        FileMissing: if there is no such file.
         DataError: saying what is wrong with it.
     """
     return parse_json(read_text(path, limit_bytes), f"'{path}'")
@@ -38,7 +38,7 @@ def parse_json(text: str | bytes, what: str) -> Any:
 
     Args:
         text: the JSON; bytes are taken as UTF-8.
-        what: what it is, for the message, such as "line 3 of 'a.jsonl'".
+        what: its name in error messages, such as "line 3 of 'a.jsonl'".
 
     Raises:
         DataError: saying what is wrong with it.
@@ -46,24 +46,24 @@ def parse_json(text: str | bytes, what: str) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
-        value = json.loads(text, parse_int=_whole)
+        value = json.loads(text, parse_int=_parse_int)
     except RecursionError:
         raise DataError(_too_deep(what)) from None
-    except ValueError as error:  # also of a number with too many digits, or of bytes that are not UTF-8
+    except ValueError as error:  # also for a number with too many digits, or bytes that are not UTF-8
         raise DataError(f"{what} is not JSON: {_one_line(error)}. Correct it, or make it anew.") from None
     check_value(value, what)
     return value
 
 
 def read_json_lines(path: Path, limit_bytes: int = LIMIT_BYTES) -> Iterator[tuple[int, Any]]:
-    """The number and the value of every line of a file that is not blank, one after the other.
+    """Yield the line number and the value of each line that is not blank.
 
     Args:
-        path: the file, a value a line.
-        limit_bytes: of a line.
+        path: the file, one value per line.
+        limit_bytes: largest size of a line.
 
     Raises:
-        FileMissing: where there is no such file.
+        FileMissing: if there is no such file.
         DataError: saying what is wrong with which line.
     """
     with _open(path) as file:
@@ -81,7 +81,7 @@ def read_yaml(path: Path, limit_bytes: int = 1 << 20) -> Any:
     """The value of a YAML file: mappings, lists, texts, numbers, true, false and null.
 
     Raises:
-        FileMissing: where there is no such file.
+        FileMissing: if there is no such file.
         DataError: saying what is wrong with it.
     """
     import yaml
@@ -101,7 +101,7 @@ def read_yaml(path: Path, limit_bytes: int = 1 << 20) -> Any:
         raise DataError(_too_deep(what)) from None
     except VmaskError:
         raise
-    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the last two of numbers, dates and escapes
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the last two for numbers, dates and escapes
         raise DataError(f"{what} is not YAML: {_one_line(error)}. Correct it.") from None
     check_value(value, what)
     return value
@@ -111,9 +111,9 @@ def read_text(path: Path, limit_bytes: int = LIMIT_BYTES) -> str:
     """The text of a regular UTF-8 file.
 
     Raises:
-        FileMissing: where there is no such file.
-        PermissionError: where it may not be read.
-        DataError: for what is no regular file, is too large, or is not UTF-8.
+        FileMissing: if there is no such file.
+        PermissionError: if it may not be read.
+        DataError: if it is not a regular file, is too large, or is not UTF-8.
     """
     with _open(path) as file:
         content = file.read(limit_bytes + 1)
@@ -126,9 +126,9 @@ def read_text(path: Path, limit_bytes: int = LIMIT_BYTES) -> str:
 
 
 def _open(path: Path) -> IO[bytes]:
-    """A regular file; what else there is would wait for a writer, or never end."""
+    """Open a regular file; a pipe or a device could block, or never end."""
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer would wait
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # a pipe without a writer would block
     except (FileNotFoundError, NotADirectoryError):
         raise FileMissing(f"There is no file '{path}'. Check the name and the folder.") from None
     except PermissionError:  # nothing is wrong with the file
@@ -139,11 +139,11 @@ def _open(path: Path) -> IO[bytes]:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise DataError(f"'{path}' is no regular file but a folder, a pipe or a device. Name a file.")
-    return open(handle, "rb")  # noqa: PTH123 - it is open already, and closed by who asked
+    return open(handle, "rb")  # noqa: PTH123 - it is a handle; the caller closes it
 
 
 def check_value(value: Any, what: str) -> None:
-    """Refuse what lies too deep in a value of JSON or YAML, and what could not be written to a file again.
+    """Refuse a value of JSON or YAML that is nested too deeply, or could not be written to a file again.
 
     Raises:
         DataError: naming `what`.
@@ -154,60 +154,62 @@ def check_value(value: Any, what: str) -> None:
         if depth > LIMIT_DEPTH:
             raise DataError(_too_deep(what))
         deeper: list[Any] = []
-        for one in level:
-            if isinstance(one, dict):
-                deeper += one
-                deeper += one.values()
-            elif isinstance(one, list):
-                deeper += one
-            elif not isinstance(one, float):
-                _check_leaf(one, what)
+        for item in level:
+            if isinstance(item, dict):
+                deeper += item
+                deeper += item.values()
+            elif isinstance(item, list):
+                deeper += item
+            elif not isinstance(item, float):
+                _check_leaf(item, what)
         level = deeper
 
 
 def _check_leaf(value: Any, what: str) -> None:
     if isinstance(value, str):
-        if not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+        if has_lone_surrogate(value):
             raise DataError(f"{what} has half a character (a lone surrogate) in {value!r:.60}. Correct it.")
     elif isinstance(value, int):
         if value.bit_length() > 1000:
-            raise DataError(_too_long(what))
+            raise DataError(f"{what} has a number of more than {LIMIT_DIGITS} digits. Correct it.")
     elif value is not None:  # YAML has dates, sets and bytes too
         raise DataError(f"{what} has {str(value)!r:.60}, a {type(value).__name__}. Put quotes around it.")
 
 
-def _whole(digits: str) -> int:
+def has_lone_surrogate(text: str) -> bool:
+    """Whether a text holds half a character, as from a cut JSON escape: UTF-8 cannot write it."""
+    return not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _parse_int(digits: str) -> int:
     if len(digits) > LIMIT_DIGITS:
         raise ValueError(f"a number has {len(digits):,} digits, at most {LIMIT_DIGITS} are read")
     return int(digits)
 
 
 def _check_aliases(root: Any, what: str) -> None:
-    """Count the values of a YAML document, those behind an alias every time, without writing them out."""
-    sizes: dict[int, int] = {}  # of a node with all that is in it; 0 while it is being counted
+    """Count the values of a YAML document, once for each alias, without expanding it."""
+    sizes: dict[int, int] = {}  # values in a node, itself included; 0 while it is being counted
     stack = [(root, False)]
     while stack:
         node, entered = stack.pop()
-        parts = node.value if isinstance(node.value, list) else []
-        inner = [one for part in parts for one in (part if isinstance(part, tuple) else (part,))]
+        children: list[Any] = []
+        for part in node.value if isinstance(node.value, list) else []:
+            children += part if isinstance(part, tuple) else (part,)  # an entry of a mapping is a pair
         if entered:
-            sizes[id(node)] = 1 + sum(sizes[id(one)] for one in inner)
+            sizes[id(node)] = 1 + sum(sizes[id(child)] for child in children)
             if sizes[id(node)] > LIMIT_VALUES:
                 raise DataError(f"{what} has more than {LIMIT_VALUES:,} values, aliases counted. Make it shorter.")
         elif id(node) not in sizes:
             sizes[id(node)] = 0
             stack.append((node, True))
-            stack += [(one, False) for one in inner]
+            stack += [(child, False) for child in children]
         elif not sizes[id(node)]:
-            raise DataError(f"{what} has an alias that stands in what it is an alias of. Write it out.")
+            raise DataError(f"{what} has an alias that refers to a value around itself. Write it out.")
 
 
 def _too_deep(what: str) -> str:
-    return f"{what} is nested too deep: more than {LIMIT_DEPTH} brackets or levels in each other. Correct it."
-
-
-def _too_long(what: str) -> str:
-    return f"{what} has a number of more than {LIMIT_DIGITS} digits. Correct it."
+    return f"{what} is nested too deeply: more than {LIMIT_DEPTH} levels. Correct it."
 
 
 def _one_line(error: Exception) -> str:

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) -> Iterator[T]:
-    """The results, with a progress bar on standard error as they come; `total` may be unknown."""
+    """Yield the results and show a progress bar on standard error; `total` may be unknown."""
     with advancing(total, title, done) as advance:
         for result in results:
             yield result
@@ -21,11 +21,11 @@ def shown(results: Iterable[T], total: int | None, title: str, done: int = 0) ->
 
 @contextmanager
 def advancing(total: int | None, title: str, done: int = 0) -> Iterator[Callable[[int], None]]:
-    """A progress bar on standard error, and the function that moves it on by a number; `total` may be unknown."""
+    """Show a progress bar on standard error, and yield the function that advances it; `total` may be unknown."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(bar_width=28), MofNCompleteColumn(), TimeRemainingColumn())
-    # What is printed meanwhile stays on standard output.
+    # Output that is printed meanwhile must stay on standard output.
     with Progress(*columns, console=make_console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(title, total=total, completed=done)
         yield lambda count: bar.advance(task, count)

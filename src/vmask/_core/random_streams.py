@@ -1,4 +1,4 @@
-"""Random streams that derive from (seed, purpose, epoch), so that no generator state has to be saved."""
+"""Random streams derived from (seed, purpose, epoch), so that no generator state has to be saved."""
 
 from __future__ import annotations
 

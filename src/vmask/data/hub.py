@@ -1,4 +1,4 @@
-"""Datasets of the Hugging Face hub, through the `datasets` package where it is installed."""
+"""Datasets of the Hugging Face hub, by the `datasets` package if it is installed."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from vmask.data.card import Hub
 from vmask.errors import AssetError, DataError, MissingExtra
 
 SECONDS_TO_ANSWER = 10
-"""How long the hub has to answer at all before it counts as out of reach."""
+"""Seconds after which the hub counts as unreachable."""
 
 _FIX = "Download it on another machine and point --data-dir (or VMASK_DATA) at the folder that has it."
 
 
 def hub_rows(hub: Hub | str, probe: bool = True) -> dict[str, Iterator[dict[str, Any]]]:
-    """The rows of every split of a hub dataset; coded labels come as their names.
+    """The rows of every split of a hub dataset, with the names of labels in place of their codes.
 
     Args:
-        hub: a card's entry, or the id alone.
-        probe: ask first whether the hub can be reached, so that being offline is noticed at once.
+        hub: the entry of a card, or just the id.
+        probe: check first whether the hub can be reached, so that being offline is noticed at once.
 
     Raises:
-        MissingExtra: where `datasets` is not installed.
-        AssetError: where the hub, or the dataset on it, cannot be had.
-        DataError: where the labels are codes without names.
+        MissingExtra: if `datasets` is not installed.
+        AssetError: if the hub or the dataset is not available.
+        DataError: if the labels are codes without names.
     """
     if importlib.util.find_spec("datasets") is None:
         raise MissingExtra("Loading a dataset from the Hugging Face hub", "hub")
@@ -36,10 +36,10 @@ def hub_rows(hub: Hub | str, probe: bool = True) -> dict[str, Iterator[dict[str,
     import datasets
 
     datasets.disable_progress_bars()
-    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions would ask whether to run a dataset's code
+    datasets.config.HF_DATASETS_TRUST_REMOTE_CODE = False  # older versions would offer to run a dataset's code
     try:
         loaded = datasets.load_dataset(id)
-    except Exception as error:  # the package raises errors of a dozen kinds, none of them ours to tell apart
+    except Exception as error:  # the package raises errors of a dozen kinds
         raise AssetError(f"The hub dataset '{id}' cannot be loaded: {_first_line(error)}. {_FIX}") from None
     if isinstance(hub, Hub):
         _check_names(hub, loaded)
@@ -47,7 +47,7 @@ def hub_rows(hub: Hub | str, probe: bool = True) -> dict[str, Iterator[dict[str,
 
 
 def _probe(id: str) -> None:
-    """Ask the hub for the dataset once, quickly: the package itself tries for minutes."""
+    """Ask the hub for the dataset once: the package itself retries for minutes."""
     from huggingface_hub import HfApi
 
     try:
@@ -61,7 +61,7 @@ def _first_line(error: Exception) -> str:
 
 
 def _check_names(hub: Hub, loaded: Any) -> None:
-    """Numbers without names could be in any order, so they are not guessed at."""
+    """Refuse label codes without names: their order cannot be known."""
     for split in loaded.values():
         feature = split.features.get(hub.label)
         if feature is not None and not hasattr(feature, "names") and feature.dtype not in ("string", "large_string"):
@@ -74,7 +74,7 @@ def _check_names(hub: Hub, loaded: Any) -> None:
 def _named(split: Any) -> Iterator[dict[str, Any]]:
     names = {column: kind.names for column, kind in split.features.items() if hasattr(kind, "names")}
     for row in split:
-        for column, of in names.items():
+        for column, labels in names.items():
             code = row[column]
-            row[column] = of[code] if code is not None and code >= 0 else None  # -1: the label is kept secret
+            row[column] = labels[code] if code is not None and code >= 0 else None  # -1: the label is not published
         yield row

@@ -1,4 +1,4 @@
-"""From rows of a table to texts with labels: choose the columns, leave out bad rows, name the labels."""
+"""Turn rows of a table into texts with labels: choose the columns, leave out bad rows, name the labels."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
+from vmask._core.parsing import has_lone_surrogate
+from vmask._core.wording import plural
 from vmask.data.card import Card
 from vmask.data.rationales import COLUMN, Spans, are_tokens, as_spans, join_tokens
 from vmask.data.readers import Row, guess_columns
@@ -21,24 +23,24 @@ _MANY = 20  # distinct labels; with more, they must also repeat
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows of a dataset are, before any of them is read."""
+    """The rows of a dataset before they are read."""
 
     name: str
     splits: dict[str, Iterator[Row]]
     card: Card | None = None
     names: tuple[str, ...] = ()
-    """Names of the labels by their codes, where something says them."""
+    """Names of the labels in the order of their codes, if known."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Other names of labels, to ours."""
+    """Other names of labels to ours."""
     text: str | None = None
     label: str | None = None
     header_row: bool = False
-    """The column names are the first row of a file, so a forgotten one can be noticed."""
+    """Whether the column names are the first row of a file, so that a missing header can be noticed."""
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """The rows of a dataset, read, in the splits of the source."""
+class LabelledSplits:
+    """The texts and labels of a dataset, in the splits of the source."""
 
     splits: dict[str, Split]
     labels: tuple[str, ...]
@@ -49,35 +51,35 @@ class Labelled:
 
 def read_source(
     source: Source, text: str | None, label: str | None, require_labels: bool, to_learn: bool = True
-) -> Labelled:
+) -> LabelledSplits:
     """Read all rows.
 
     Args:
-        source: where they are.
-        text: the column with the texts; guessed where it is None.
-        label: likewise.
+        source: the rows.
+        text: the column with the texts; guessed if None.
+        label: the column with the labels; guessed if None.
         require_labels: False to accept rows without labels.
-        to_learn: False where a model is only scored on the rows, so that one label alone will do.
+        to_learn: False if a model is only scored on the rows, so that a single label is enough.
 
     Raises:
-        DataError: where no text is left, or the labels cannot be learnt from.
+        DataError: if no text is left, or the labels cannot be learnt from.
     """
-    taken: dict[str, _Taken] = {}
+    parts: dict[str, _SplitRows] = {}
     for name, rows in source.splits.items():
         first = list(islice(rows, _LOOK_AT))
         if not first:
-            raise DataError(f"{source.name} has no rows in {name}. Give it some, or leave that file away.")
+            raise DataError(f"{source.name} has no rows in {name}. Add some, or remove that file.")
         if text in (None, "text") and are_tokens(first):
             rows = join_tokens(chain(first, rows), f"{source.name} ({name})")
             first = list(islice(rows, _LOOK_AT))
         text, label = guess_columns(first, text, label, require_labels)
         for column in (text, label):
-            _check_whole(column, f"{source.name} ({name}): the name of a column")
-        taken[name] = _take(chain(first, rows), name, text, label, source)
-    with_labels = require_labels or not any(None in part.labels for part in taken.values())
-    use_ids = _unique_ids(list(taken.values()))
-    splits = {name: part.split(use_ids, with_labels) for name, part in taken.items()}
-    notes = [note for name, part in taken.items() for note in part.notes(name, require_labels)]
+            _check_characters(column, f"{source.name} ({name}): the name of a column")
+        parts[name] = _read_split(chain(first, rows), name, text, label, source)
+    with_labels = require_labels or not any(None in part.labels for part in parts.values())
+    use_ids = _unique_ids(list(parts.values()))
+    splits = {name: part.split(use_ids, with_labels) for name, part in parts.items()}
+    notes = [note for name, part in parts.items() for note in part.notes(name, require_labels)]
     for name, split in splits.items():
         if not split.texts:
             raise DataError(
@@ -86,21 +88,22 @@ def read_source(
                 + ". Name the right columns with --text and --label."
             )
     if not with_labels:
-        return Labelled(splits, (), text or "", label or "", tuple(notes))
-    labels = source.names or in_order({one for split in splits.values() for one in split.labels})
+        return LabelledSplits(splits, (), text or "", label or "", tuple(notes))
+    labels = source.names or sort_labels({name for split in splits.values() for name in split.labels})
     if require_labels:
         main = splits.get("train") or splits["all"]
         _check_header(main.labels, str(label), source)
         if to_learn:
             _check_labels(main.labels, str(label), source)
-        if unseen := [one for one in labels if one not in set(main.labels)]:
-            notes.append(f"No row of train has the label {', '.join(repr(one) for one in unseen)}.")
-    return Labelled(splits, labels, text or "", label or "", tuple(notes))
+        seen = set(main.labels)
+        if unseen := [repr(name) for name in labels if name not in seen]:
+            notes.append(f"No row of train has the label {', '.join(unseen)}.")
+    return LabelledSplits(splits, labels, text or "", label or "", tuple(notes))
 
 
 @dataclass
-class _Taken:
-    """The rows of one split while they are read. A missing label is None."""
+class _SplitRows:
+    """The rows of one split that have a text. A missing label is None."""
 
     prefix: str
     numbers: list[int] = field(default_factory=list)
@@ -123,38 +126,38 @@ class _Taken:
         without_label = self.labels.count(None) if require_labels else 0
         for count, what in ((self.without_text, "text"), (without_label, "label")):
             if count:
-                yield f"Left out {count:,} row{'s' * (count != 1)}{where} without a {what}."
+                yield f"Left out {plural(count, 'row')}{where} without a {what}."
 
 
-def _take(rows: Iterable[Row], split: str, text: str, label: str | None, source: Source) -> _Taken:
-    taken = _Taken("row" if split == "all" else split)
+def _read_split(rows: Iterable[Row], split: str, text: str, label: str | None, source: Source) -> _SplitRows:
+    part = _SplitRows("row" if split == "all" else split)
     for number, row in enumerate(rows):
-        words = _as_text(row.get(text), text)
-        if not words.strip():
-            taken.without_text += 1
+        content = _as_text(row.get(text), text)
+        if not content.strip():
+            part.without_text += 1
             continue
         value = as_label(row.get(label)) if label is not None else None
         at = f"Row {number + 1} of {source.name} ({split})"
-        _check_whole(value, f"{at}: the label")
+        _check_characters(value, f"{at}: the label")
         if value is not None and source.names:
             value = _named(source.renamed.get(value, value), source.names, source.name)
-        taken.numbers.append(number)
-        taken.texts.append(words)
-        taken.labels.append(value)
-        taken.ids.append(as_label(row.get("id")))
-        _check_whole(taken.ids[-1], f"{at}: the id")
+        part.numbers.append(number)
+        part.texts.append(content)
+        part.labels.append(value)
+        part.ids.append(as_label(row.get("id")))
+        _check_characters(part.ids[-1], f"{at}: the id")
         marked = None if COLUMN in (text, label) else row.get(COLUMN)
-        taken.rationales.append(as_spans(marked, words, at))
-    return taken
+        part.rationales.append(as_spans(marked, content, at))
+    return part
 
 
-def _check_whole(name: str | None, what: str) -> None:
-    """Refuse half a character in what is written to files by name; in texts it is replaced."""
-    if name is not None and not name.isascii() and any("\ud800" <= char <= "\udfff" for char in name):
+def _check_characters(name: str | None, what: str) -> None:
+    """Refuse a lone surrogate in names, which are written to files; in texts it is replaced."""
+    if name is not None and has_lone_surrogate(name):
         raise DataError(f"{what} is {short(name)}, with half a character (a lone surrogate) in it. Correct it.")
 
 
-def _unique_ids(parts: Sequence[_Taken]) -> bool:
+def _unique_ids(parts: Sequence[_SplitRows]) -> bool:
     ids = [id for part in parts for id in part.ids]
     return None not in ids and len(set(ids)) == len(ids)
 
@@ -180,25 +183,25 @@ def as_label(value: Any) -> str | None:
     text = "" if value is None else str(value).strip()
     if not text or text.lower() == "nan":
         return None
-    # pandas writes whole numbers this way as soon as one label is missing
+    # pandas writes integers this way as soon as one label is missing
     return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
 
 
-def in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Numbers ascending where all labels are numbers, else by alphabet.
+def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Sort labels: as numbers if all of them are numbers, else alphabetically.
 
-    >>> in_order(["10", "9", "-1"]), in_order(["b", "10", "9"])
+    >>> sort_labels(["10", "9", "-1"]), sort_labels(["b", "10", "9"])
     (('-1', '9', '10'), ('10', '9', 'b'))
     """
     labels = list(labels)
     try:
-        return tuple(sorted(labels, key=lambda one: (float(one), one)))
+        return tuple(sorted(labels, key=lambda label: (float(label), label)))
     except ValueError:
         return tuple(sorted(labels))
 
 
 def _named(label: str, names: Sequence[str], dataset: str) -> str:
-    """The name of a code or, whatever its case, of a name."""
+    """The name of a label given by its code or, in any case, by its name."""
     if label in names:
         return label
     if label.isdecimal() and len(label) < 10 and int(label) < len(names):
@@ -207,7 +210,7 @@ def _named(label: str, names: Sequence[str], dataset: str) -> str:
         if name.lower() == label.lower():
             return name
     raise DataError(
-        f"The label '{label}' is none of {dataset}'s.{did_you_mean(label, names)} They are "
+        f"'{label}' is not a label of {dataset}.{did_you_mean(label, names)} Its labels are "
         f"{', '.join(names)}, or 0 to {len(names) - 1}. Correct the file, or give your labels in a "
         "card.yaml beside it."
     )

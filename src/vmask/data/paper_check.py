@@ -1,4 +1,4 @@
-"""Hold a dataset to the paper's two tables of datasets, and say in words where and why they differ."""
+"""Compare a dataset with the paper's two tables of datasets, and describe the differences."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from vmask.text.words import count_words
 
 @dataclass(frozen=True)
 class CheckRow:
-    """One quantity beside the paper's."""
+    """One quantity of a dataset and its value in the paper."""
 
     quantity: str
     ours: float
     paper: float | None
-    """None where the paper does not have the dataset."""
+    """None if the paper does not have the dataset."""
     note: str = ""
-    """How ours was counted."""
+    """How our value was counted."""
 
     @property
     def agrees(self) -> bool:
-        """Equal as far as the paper's number goes: it rounds lengths to words and large sizes to thousands."""
+        """Whether both are equal up to the paper's rounding: lengths to words, large sizes to thousands."""
         if self.paper is None:
             return True
         step = 1000 if self.quantity in ("train", "dev", "test") and self.paper % 1000 == 0 else 1
@@ -35,19 +35,19 @@ class CheckRow:
 
 @dataclass(frozen=True)
 class DatasetCheck:
-    """A dataset beside the paper's tables."""
+    """A dataset compared with the paper's tables."""
 
     name: str
     title: str
     rows: tuple[CheckRow, ...]
     differences: tuple[str, ...]
-    """What differs, in words."""
+    """Descriptions of the differences."""
     notes: tuple[str, ...]
     """The notes of the dataset itself."""
     fingerprint: str
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """The comparison as JSON values."""
         values = dataclasses.asdict(self)
         for row, value in zip(self.rows, values["rows"], strict=True):
             value["agrees"] = row.agrees
@@ -59,7 +59,7 @@ def check_dataset(name: str, data_dir: str | Path | None = None) -> DatasetCheck
 
     Args:
         name: the name of a card, or a folder with a `card.yaml`.
-        data_dir: where local datasets are; by default the variable VMASK_DATA.
+        data_dir: folder of local datasets; by default the variable VMASK_DATA.
 
     Raises:
         DataError: for data without a card.
@@ -107,8 +107,8 @@ def _differences(dataset: Dataset, rows: list[CheckRow]) -> Iterator[str]:
     for row in rows:
         if row.agrees or row.paper is None:
             continue
-        by = 100 * (row.ours - row.paper) / row.paper
-        text = f"{row.quantity}: ours {row.ours:,} ({row.note}), paper {row.paper:,}; {by:+.1f}%."
+        percent = 100 * (row.ours - row.paper) / row.paper
+        text = f"{row.quantity}: ours {row.ours:,} ({row.note}), paper {row.paper:,}; {percent:+.1f}%."
         if dataset.card and dataset.card.standin:
             text += " This is stand-in data, not the paper's rows."
         elif row.quantity == "vocabulary":

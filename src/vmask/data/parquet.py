@@ -1,4 +1,4 @@
-"""Rows of Parquet files, batch by batch. A column of bytes that are text is read as text."""
+"""Read the rows of Parquet files in batches. Columns of bytes that hold text are decoded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vmask.data.columns import Row, check_width
-from vmask.data.streams import Content, short
+from vmask.data.streams import Content, short_name
 from vmask.errors import DataError
 
 _BATCH = 1024
@@ -15,17 +15,17 @@ _BATCH = 1024
 def read_parquet(content: Content) -> Iterator[Row]:
     """The rows of a Parquet file.
 
-    Columns of bytes are text where those of the first batch are UTF-8; others stay bytes, which nobody can train on.
+    Columns of bytes are decoded if their first batch is UTF-8; others stay bytes, which cannot be trained on.
 
     Raises:
-        DataError: where it is no such file.
+        DataError: if it is not a Parquet file.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with content.open() as stream, pq.ParquetFile(stream) as file:
-            check_width(content.said, "The schema", file.schema_arrow.names)
+            check_width(content.quoted_name, "The schema", file.schema_arrow.names)
             kinds = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary
             coded = [field.name for field in file.schema_arrow if any(kind(field.type) for kind in kinds)]
             number = 0
@@ -40,14 +40,10 @@ def read_parquet(content: Content) -> Iterator[Row]:
                     yield row
     except DataError:
         raise
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        OverflowError,
-    ) as error:  # the last two: a value that Python has not
+    # The last two: a value that Python cannot represent.
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         reason = str(error).partition("\n")[0]
-        raise DataError(f"{content.said} cannot be read as parquet: {reason}. Copy or write it again.") from None
+        raise DataError(f"{content.quoted_name} cannot be read as parquet: {reason}. Copy or write it again.") from None
 
 
 def _is_text(value: bytes | None) -> bool:
@@ -60,7 +56,7 @@ def _is_text(value: bytes | None) -> bool:
 def _decoded(content: Content, number: int, name: str, value: Any) -> Any:
     if not _is_text(value):
         raise DataError(
-            f"Row {number:,} of {content.said} has bytes in the column '{short(name)}' that are not UTF-8 text, though "
-            "those before it are. Write the column as text, or leave it out."
+            f"Row {number:,} of {content.quoted_name} has bytes in the column '{short_name(name)}' that are "
+            "not UTF-8 text, though those before it are. Write the column as text, or leave it out."
         )
     return None if value is None else value.decode()

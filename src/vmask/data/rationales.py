@@ -1,12 +1,12 @@
-"""Human rationales: the character spans of a text that people marked as the reason of its label.
+"""Human rationales: the character spans of a text that people marked as the reason for its label.
 
-| source | where the spans are |
+| source | spans |
 |---|---|
 | rows with `text` and `rationales` | `[[start, end], ...]` in characters of the text, end not included |
-| rows with `tokens` and `rationale_spans` | likewise in tokens, as in ERASER; the text is the tokens joined by spaces |
-| trees of the Stanford Sentiment Treebank | every word that people did not call neutral |
+| rows with `tokens` and `rationale_spans` | the same in tokens, as in ERASER; the text is the tokens joined by spaces |
+| trees of the Stanford Sentiment Treebank | every word that people did not rate as neutral |
 
-Characters are counted as Python does: one for each Unicode code point.
+Characters are counted as in Python: one for each Unicode code point.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 
 from vmask.data.readers import Row, iter_texts
-from vmask.errors import DataError
+from vmask.errors import DataError, short
 
 Spans = tuple[tuple[int, int], ...]
-"""Each [start, end) in characters of a text, sorted; they may overlap. Empty where nothing is marked."""
+"""Each [start, end) in characters of a text, sorted; they may overlap. Empty if nothing is marked."""
 
 COLUMN = "rationales"
 """The column with spans in characters."""
 
 _NEUTRAL = "2"
 _ESCAPED = {"-LRB-": "(", "-RRB-": ")", r"\/": "/", r"\*": "*"}
-# One step of a tree: a leaf with its word, the start of a node with nodes in it, or the end of one. Words end
-# at a plain space only: some have a no-break space inside.
+# One step of a tree: a leaf with its word, the start of an inner node, or the end of one. Words end at a plain space
+# only: some contain a no-break space.
 _STEP = re.compile(r" *(?:\(([0-4]) +([^() ]+) *\)|\(([0-4])(?= *\()|\))")
 
 
@@ -36,18 +36,18 @@ def as_spans(value: Any, text: str, where: str) -> Spans | None:
     """The spans of a row, sorted.
 
     Args:
-        value: what its column `rationales` has; None where it is missing.
-        text: its text.
-        where: the row in words, for messages.
+        value: the value of the column `rationales`; None if it is missing.
+        text: the text of the row.
+        where: name of the row in messages.
 
     Raises:
-        DataError: where the value is not a list of spans in the text.
+        DataError: if the value is not a list of spans in the text.
     """
     if value is None:
         return None
     if not _all_spans(value, len(text)) or any(start == end for start, end in value):
         raise DataError(
-            f"{where}: '{COLUMN}' is {_short(value)}; it must be a list of [start, end] in characters of the text, "
+            f"{where}: '{COLUMN}' is {short(value)}; it must be a list of [start, end] in characters of the text, "
             f"with 0 <= start < end <= {len(text)}. Correct it, or rename the column if it is something else."
         )
     return tuple(sorted((start, end) for start, end in value))
@@ -57,43 +57,38 @@ def _all_spans(value: Any, length: int) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(span, (list, tuple))
         and len(span) == 2
-        and all(type(end) is int for end in span)  # a bool is an int for isinstance
+        and all(type(offset) is int for offset in span)  # a bool is an int for isinstance
         and 0 <= span[0] <= span[1] <= length
         for span in value
     )
-
-
-def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
 # Rows of tokens -----------------------------------------------------------------------------------------
 
 
 def are_tokens(rows: Sequence[Row]) -> bool:
-    """Whether rows have their text as tokens and their rationales as spans of tokens."""
+    """Whether rows have tokens in place of a text, and rationales as spans of tokens."""
     return any("rationale_spans" in row for row in rows) and all("tokens" in row and "text" not in row for row in rows)
 
 
 def join_tokens(rows: Iterable[Row], where: str) -> Iterator[Row]:
-    """Rows with `text` and `rationales` in place of `tokens` and `rationale_spans`.
+    """Replace `tokens` and `rationale_spans` of rows by `text` and `rationales`.
 
-    A span without a token marks nothing and is left out: ERASER has some.
+    Empty spans, of which ERASER has some, are left out.
 
     Raises:
-        DataError: where tokens are not strings, or spans are not in them.
+        DataError: if tokens are not strings, or a span is outside of them.
     """
     for number, row in enumerate(rows, 1):
         row = dict(row)
         tokens, spans = row.pop("tokens", None) or [], row.pop("rationale_spans", None)
         if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
             raise DataError(
-                f"Row {number} of {where}: 'tokens' is {_short(tokens)}; it must be a list of strings. Correct it."
+                f"Row {number} of {where}: 'tokens' is {short(tokens)}; it must be a list of strings. Correct it."
             )
         if spans is not None and not _all_spans(spans, len(tokens)):
             raise DataError(
-                f"Row {number} of {where}: 'rationale_spans' is {_short(spans)}; it must be a list of [start, end] in "
+                f"Row {number} of {where}: 'rationale_spans' is {short(spans)}; it must be a list of [start, end] in "
                 f"tokens, with 0 <= start <= end <= {len(tokens)}. Correct it."
             )
         ends = _ends(tokens)
@@ -102,7 +97,7 @@ def join_tokens(rows: Iterable[Row], where: str) -> Iterator[Row]:
 
 
 def _ends(words: Iterable[str]) -> list[int]:
-    """Where each word ends in the text of all, joined by single spaces."""
+    """The end of each word in the text, in which the words are joined by single spaces."""
     ends: list[int] = []
     for word in words:
         ends.append((ends[-1] + 1 if ends else 0) + len(word))
@@ -113,9 +108,9 @@ def _ends(words: Iterable[str]) -> list[int]:
 
 
 def read_trees(path: str | Path) -> Iterator[Row]:
-    """The sentences of a file with one bracketed tree a line, such as `(3 (2 It) (4 (2 's) (4 lovely)))`.
+    """Read the sentences of a file with one bracketed tree per line, such as `(3 (2 It) (4 (2 's) (4 lovely)))`.
 
-    The label is the root's, the rationale every leaf that is not neutral.
+    The label is that of the root, the rationale every leaf that is not neutral.
 
     Raises:
         DataError: for a line that is not a tree.
@@ -137,7 +132,7 @@ def read_trees(path: str | Path) -> Iterator[Row]:
 
 
 def _leaves(tree: str) -> list[tuple[str, str]]:
-    """Label and word of each leaf; none where this is not one whole tree."""
+    """Label and word of each leaf; empty if this is not one complete tree."""
     leaves, at, depth = [], 0, 0
     while at < len(tree):
         step = _STEP.match(tree, at)

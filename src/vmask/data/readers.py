@@ -1,18 +1,16 @@
-"""Rows of tables and lines of text files, as a stream, whatever the format.
+"""Stream the rows of tables and the lines of text files.
 
-| ending | what |
+| ending | format |
 |---|---|
-| `.csv` | header row; `,` `;` TAB or `|`, found by looking; fields may be quoted (RFC 4180) |
-| `.tsv` | header row, TAB; read as plain fields unless the whole file is properly quoted, see
-`tsv_is_quoted` |
-| `.jsonl` `.ndjson` | one JSON object a line |
+| `.csv` | header row; `,` `;` TAB or `|`, detected from the content; fields may be quoted (RFC 4180) |
+| `.tsv` | header row, TAB; read as plain fields unless the whole file is properly quoted, see `tsv_is_quoted` |
+| `.jsonl` `.ndjson` | one JSON object per line |
 | `.json` | one list of objects |
-| `.parquet` | streamed by batches |
+| `.parquet` | streamed in batches |
 
-All but `.parquet` may be gzipped (`.gz`) and must be UTF-8, with or without a byte-order mark. Lines end at
-a line feed only: texts may contain other characters that Unicode calls line ends, such as U+0085 and
-U+2028. Files on disk and those that are sent to `vmask serve` are read by the same functions, in time that
-grows with the size of the file alone.
+All but `.parquet` may be gzipped (`.gz`) and must be UTF-8, with or without a byte-order mark. Lines end at a line feed
+only: texts may contain other line ends of Unicode, such as U+0085 and U+2028. Files on disk and uploads to `vmask
+serve` are read by the same functions, in time linear in the size of the file.
 """
 
 from __future__ import annotations
@@ -27,43 +25,42 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from vmask.data.columns import Row as Row
-from vmask.data.columns import check_width, listed
+from vmask.data.columns import check_width, format_columns
 from vmask.data.columns import guess_columns as guess_columns
 from vmask.data.parquet import read_parquet
-from vmask.data.streams import LONGEST_LINE, Content, is_pipe, short
+from vmask.data.streams import LONGEST_LINE, Content, is_pipe, short_name
 from vmask.data.streams import existing as existing
 from vmask.errors import DataError
 
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
 _DELIMITERS = (",", "\t", ";", "|")
 _GUESS_FROM = 20  # rows
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # the escape of a surrogate, of which a pair is a character
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # the JSON escape of a surrogate; a pair of them is one character
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def table_kind(path: str | Path) -> str | None:
-    """The ending that says how to read a table (`.csv.gz` is `.csv`), or None for another file."""
+    """The ending that tells the format of a table (`.csv.gz` is `.csv`), or None for another file."""
     name = Path(path).name.lower().removesuffix(".gz")
     return next((ending for ending in TABLES if name.endswith(ending)), None)
 
 
 def read_rows(source: str | Path | Content, quoted: bool | None = None) -> Iterator[Row]:
-    """The rows of a table, one after the other.
+    """Iterate over the rows of a table.
 
     Args:
         source: a file with one of the endings in `TABLES`, or its content.
-        quoted: whether double quotes around the fields of a `.tsv` are to be taken off; by default
-            `tsv_is_quoted` decides.
+        quoted: whether to remove double quotes around the fields of a `.tsv`; by default `tsv_is_quoted` decides.
 
     Raises:
-        FileMissing: where there is no such file, with a near name.
+        FileMissing: if there is no such file, with a near name.
         DataError: for a file that is not what its ending says, naming the line and the fix.
     """
     content = _content(source)
     kind = table_kind(content.name)
     if kind is None:
         raise DataError(
-            f"{content.said} is no table by its ending. Known: {' '.join(TABLES)} (also with .gz). Rename "
+            f"{content.quoted_name} is no table by its ending. Known: {' '.join(TABLES)} (also with .gz). Rename "
             "it to what it is."
         )
     if kind == ".parquet":
@@ -74,17 +71,17 @@ def read_rows(source: str | Path | Content, quoted: bool | None = None) -> Itera
 
 
 def read_header(source: str | Path | Content) -> list[str]:
-    """The columns that the first line of a `.csv` or `.tsv` names; a table without rows has them too."""
+    """The columns in the first line of a `.csv` or `.tsv`, which may have no rows."""
     content = _content(source)
     return _header(content, _records(content, table_kind(content.name) or ".csv", None))
 
 
 def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterator[str]:
-    """The texts of a file or stream, in order; a missing text is an empty string, so that rows stay in step.
+    """Iterate over the texts of a file or stream; a missing text is an empty string, so that rows stay aligned.
 
     Args:
-        source: a table, another text file with one text a line, or an open stream such as `sys.stdin`.
-        text: the column of a table; guessed where it is obvious.
+        source: a table, another text file with one text per line, or an open stream such as `sys.stdin`.
+        text: the column of a table; guessed by default.
     """
     if not isinstance(source, (str, Path)):
         yield from _stream_lines(source)
@@ -103,7 +100,7 @@ def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterato
         failed = None
         try:
             first.extend(islice(rows, _GUESS_FROM))
-        except DataError as error:  # the rows before a bad one are still answered
+        except DataError as error:  # the rows before a bad one are still returned
             failed = error
         column = guess_columns(first, text, None, want_label=False)[0] if first else ""
         for row in chain(first, () if failed else rows):
@@ -121,7 +118,7 @@ def _content(source: str | Path | Content) -> Content:
 
 
 def _stream_lines(stream: IO[Any]) -> Iterator[str]:
-    lines: IO[Any] = getattr(stream, "buffer", stream)  # of sys.stdin, the bytes: strict UTF-8, no locale
+    lines: IO[Any] = getattr(stream, "buffer", stream)  # the bytes of sys.stdin: strict UTF-8, no locale
     number = 0
     while line := lines.readline(LONGEST_LINE + 1):
         number += 1
@@ -140,19 +137,21 @@ def _stream_lines(stream: IO[Any]) -> Iterator[str]:
 # Tables -------------------------------------------------------------------------------------------------
 
 _Records = Iterator[tuple[int, list[str]]]
-"""Line number and fields of every record, the header first; blank lines are empty records."""
+"""Line number and fields of each record, the header first; blank lines are empty records."""
 
 
 def _records(content: Content, kind: str, quoted: bool | None) -> _Records:
     if kind == ".csv":
         return _quoted_records(content, _sniff(content))
-    if tsv_is_quoted(content) if quoted is None else quoted:
+    if quoted is None:
+        quoted = tsv_is_quoted(content)
+    if quoted:
         return _quoted_records(content, "\t")
     return _plain_records(content)
 
 
 def _quoted_records(content: Content, delimiter: str) -> _Records:
-    csv.field_size_limit(LONGEST_LINE)  # it refuses fields above 128 KB unless told otherwise
+    csv.field_size_limit(LONGEST_LINE)  # the default refuses fields above 128 KB
     with content.lines(newline="") as lines:
         reader = csv.reader(content.each_line(lines), delimiter=delimiter, strict=True)
         try:
@@ -160,14 +159,14 @@ def _quoted_records(content: Content, delimiter: str) -> _Records:
                 yield reader.line_num, values
         except csv.Error as error:
             raise DataError(
-                f"Line {reader.line_num} of {content.said} cannot be read as {(table_kind(content.name) or '')[1:]}: "
-                f"{error}. "
+                f"Line {reader.line_num} of {content.quoted_name} cannot be read as "
+                f"{(table_kind(content.name) or '')[1:]}: {error}. "
                 'Put texts with quotes in quotes and double the inner ones: "so ""good"" it was".'
             ) from None
 
 
 def _sniff(content: Content) -> str:
-    """The delimiter that cuts the header into most columns and the first rows into as many."""
+    """The delimiter that gives most columns, the same number in the header and the first rows."""
     csv.field_size_limit(LONGEST_LINE)
     best, most = ",", 1
     for delimiter in _DELIMITERS:
@@ -179,7 +178,7 @@ def _sniff(content: Content) -> str:
                 continue
         if len(widths) == 1 and (width := widths.pop()) > most:
             best, most = delimiter, width
-    if most == 1:  # rows of uneven width: go by the header alone, the uneven row is then named
+    if most == 1:  # rows of uneven width: use the header alone, so that the error names the uneven row
         with content.lines(newline="") as lines:
             header = next(content.each_line(lines), "")
         best = max(_DELIMITERS, key=header.count)
@@ -202,11 +201,11 @@ _LONGEST_RECORD = 1 << 20
 
 
 def tsv_is_quoted(source: str | Path | Content) -> bool:
-    r"""Whether double quotes in a TSV file are punctuation of the format, not of the texts.
+    r"""Whether double quotes in a TSV file belong to the format, not to the texts.
 
-    They are where every field that has a double quote anywhere is quoted from end to end, with inner quotes
-    doubled, as spreadsheets and pandas write it. One field that is not, such as `he said "no"`, and the
-    quotes of the whole file belong to the texts. The file is read up to the first such field.
+    They do if every field with a double quote is quoted as a whole and its inner quotes are doubled, as spreadsheets
+    and pandas write it. If one field is not, such as `he said "no"`, the quotes of the whole file belong to the texts.
+    The file is read up to the first such field.
     """
     content = _content(source)
     quotes, open_field, length = False, False, 0
@@ -230,11 +229,15 @@ def tsv_is_quoted(source: str | Path | Content) -> bool:
 def _header(content: Content, records: _Records) -> list[str]:
     _, header = next(records, (1, []))
     if not header:
-        raise DataError(f"{content.said} is empty. Its first line must name the columns, for example: text,label")
-    check_width(content.said, "Line 1", header)
+        raise DataError(
+            f"{content.quoted_name} is empty. Its first line must name the columns, for example: text,label"
+        )
+    check_width(content.quoted_name, "Line 1", header)
     name, times = Counter(header).most_common(1)[0]
     if times > 1:
-        raise DataError(f"{content.said} has two columns called '{short(name)}'. Rename one in the first line.")
+        raise DataError(
+            f"{content.quoted_name} has two columns called '{short_name(name)}'. Rename one in the first line."
+        )
     return header
 
 
@@ -244,8 +247,8 @@ def _table(content: Content, kind: str, quoted: bool | None) -> Iterator[Row]:
     for number, values in records:
         if len(values) > len(header):
             raise DataError(
-                f"Line {number} of {content.said} has {len(values)} fields, but the first line names "
-                f"{len(header)} ({listed(header)}). A text that contains the delimiter must be put in "
+                f"Line {number} of {content.quoted_name} has {len(values)} fields, but the first line names "
+                f"{len(header)} ({format_columns(header)}). Put texts that contain the delimiter in "
                 "double quotes."
             )
         if values or len(header) == 1:  # in a table of one column a blank line is an empty text
@@ -256,49 +259,52 @@ def _json_lines(content: Content) -> Iterator[Row]:
     with content.lines() as lines:
         for number, line in enumerate(content.each_line(lines), 1):
             if line.strip():
-                yield _object(content, f"Line {number}", _parse_json(content, line, number), _HALF.search(line))
+                value = _parse_json(content, line, number)
+                yield _object(content, f"Line {number}", value, _ESCAPED_SURROGATE.search(line))
 
 
 def _json(content: Content) -> Iterator[Row]:
     text = content.whole()
     rows = _parse_json(content, text, 1)
     if not isinstance(rows, list):
-        raise DataError(f'{content.said} is not a list of objects: [{{"text": ...}}, ...]. One a line is `.jsonl`.')
-    half = _HALF.search(text)
-    yield from (_object(content, f"Entry {number}", row, half) for number, row in enumerate(rows, 1))
+        raise DataError(
+            f'{content.quoted_name} is not a list of objects: [{{"text": ...}}, ...]. One per line is `.jsonl`.'
+        )
+    escaped = _ESCAPED_SURROGATE.search(text)
+    yield from (_object(content, f"Entry {number}", row, escaped) for number, row in enumerate(rows, 1))
 
 
 def _parse_json(content: Content, text: str, number: int) -> Any:
     try:
-        return json.loads(text.rstrip())  # an error at the very end is on the last line, not behind it
+        return json.loads(text.rstrip())  # so that an error at the end is on the last line, not after it
     except json.JSONDecodeError as error:
         raise DataError(
-            f"Line {number + error.lineno - 1} of {content.said} is not JSON: {error.msg}. Correct or remove it."
+            f"Line {number + error.lineno - 1} of {content.quoted_name} is not JSON: {error.msg}. Correct or remove it."
         ) from None
     except RecursionError:
         raise DataError(
-            f"Line {number} of {content.said} is not JSON that can be read: it is nested too deeply. Flatten it."
+            f"Line {number} of {content.quoted_name} is not JSON that can be read: it is nested too deeply. Flatten it."
         ) from None
-    except ValueError:  # of `int`
+    except ValueError:  # from `int`
         raise DataError(
-            f"Line {number} of {content.said} is not JSON that can be read: a number in it has thousands of digits. "
-            "Put it in quotes, or leave it out."
+            f"Line {number} of {content.quoted_name} is not JSON that can be read: a number in it has thousands "
+            "of digits. Put it in quotes, or leave it out."
         ) from None
 
 
-def _object(content: Content, where: str, value: Any, half: object) -> Row:
-    """A value of JSON as a row. Half a character, as of an emoji that was cut in two, becomes U+FFFD.
+def _object(content: Content, where: str, value: Any, escaped: object) -> Row:
+    """A JSON value as a row. Lone surrogates, as of an emoji that was cut in two, become U+FFFD.
 
     Args:
-        content: where it is from.
-        where: its place there.
+        content: its file.
+        where: its place in the file.
         value: the value.
-        half: whether there may be such halves.
+        escaped: truthy if the JSON has escapes of surrogates.
     """
     if not isinstance(value, dict):
-        raise DataError(f'{where} of {content.said} is not an object such as {{"text": "...", "label": "..."}}.')
-    check_width(content.said, where, value)
-    if not half:
+        raise DataError(f'{where} of {content.quoted_name} is not an object such as {{"text": "...", "label": "..."}}.')
+    check_width(content.quoted_name, where, value)
+    if not escaped:
         return value
-    spelt = json.dumps(value, ensure_ascii=False)
-    return cast("Row", json.loads(_SURROGATE.sub("\ufffd", spelt)) if _SURROGATE.search(spelt) else value)
+    text = json.dumps(value, ensure_ascii=False)
+    return cast("Row", json.loads(_SURROGATE.sub("\ufffd", text)) if _SURROGATE.search(text) else value)

@@ -1,7 +1,7 @@
-"""Where bytes come from, and how they become lines of text: files, gzipped or not, pipes and uploads alike.
+"""Read lines of text from files, gzipped or not, from pipes and from uploads.
 
-A line, a field and a file that must be read whole have a largest size, so that a small gzip file that unpacks to
-terabytes ends in an error, not in all of the machine's memory.
+The size of a line, of a field and of a file that must be read as a whole is limited, so that a small gzip file that
+unpacks to terabytes gives an error and does not fill the memory.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import IO, Any, cast
 from vmask.errors import DataError, FileMissing, did_you_mean
 
 LONGEST_LINE = 1 << 26
-"""Characters of a line, and of a field of a table, at most."""
+"""Largest number of characters of a line, and of a field of a table."""
 LARGEST_WHOLE = 1 << 28
-"""Characters of a file that has to be read in one piece, at most."""
+"""Largest number of characters of a file that must be read as a whole."""
 _START = 1 << 16
-"""Bytes that are looked at to tell text from other files."""
+"""Bytes that are inspected to tell text from binary files."""
 _SHORT = 60
 """Characters of a name in a message."""
 
@@ -33,8 +33,8 @@ class Content:
     """Bytes that can be read from the beginning, as often as needed.
 
     Attributes:
-        name: what messages call it; its ending says what it is.
-        open: opens it.
+        name: its name in messages; the ending tells the format.
+        open: opens a new stream.
     """
 
     name: str
@@ -42,27 +42,27 @@ class Content:
 
     @classmethod
     def of_file(cls, path: str | Path) -> Content:
-        """A file that is there.
+        """The content of a file.
 
         Raises:
-            FileMissing: where it is not.
+            FileMissing: if it does not exist.
         """
         path = existing(path)
         return cls(path.name, lambda: path.open("rb"))
 
     @classmethod
     def of_bytes(cls, name: str, content: bytes) -> Content:
-        """Bytes that are in memory already."""
+        """Content that is in memory already."""
         return cls(name, lambda: io.BytesIO(content))
 
     @property
-    def said(self) -> str:
-        """Its name in a message."""
-        return f"'{short(self.name)}'"
+    def quoted_name(self) -> str:
+        """Its name in messages."""
+        return f"'{short_name(self.name)}'"
 
     @contextmanager
     def lines(self, newline: str = "\n") -> Iterator[IO[str]]:
-        """Its text, unpacked, with errors that name it, the line and the fix."""
+        """Open its text, unpacked; errors name the file, the line and the fix."""
         try:
             with self._unpacked() as file:
                 self._refuse_binary(file.peek(_START)[:_START])
@@ -71,36 +71,36 @@ class Content:
             raise DataError(self._not_utf8()) from None
         except (EOFError, gzip.BadGzipFile, zlib.error):
             raise DataError(
-                f"The gzip file {self.said} cannot be unpacked: it is damaged or was cut short. Copy it again."
+                f"The gzip file {self.quoted_name} cannot be unpacked: it is damaged or was cut short. Copy it again."
             ) from None
         except OSError as error:
             raise DataError(
-                f"{self.said} cannot be read: {error.strerror or error}. Check the file and who may read it."
+                f"{self.quoted_name} cannot be read: {error.strerror or error}. Check the file and its permissions."
             ) from None
 
     def whole(self) -> str:
         """All of its text.
 
         Raises:
-            DataError: where that is more than fits.
+            DataError: if it is longer than `LARGEST_WHOLE`.
         """
         with self.lines() as lines:
             text = lines.read(LARGEST_WHOLE + 1)
         if len(text) > LARGEST_WHOLE:
             raise DataError(
-                f"{self.said} has more than {LARGEST_WHOLE:,} characters, too many to be read in one piece. "
-                "Write it as JSON lines (.jsonl), an object a line."
+                f"{self.quoted_name} has more than {LARGEST_WHOLE:,} characters, too many to be read in one piece. "
+                "Write it as JSON lines (.jsonl), one object per line."
             )
         return text
 
     def each_line(self, lines: IO[str]) -> Iterator[str]:
-        """Its lines, none of them endless."""
+        """Yield its lines; refuse one that is too long."""
         number = 1
         while line := lines.readline(LONGEST_LINE + 1):
             if len(line) > LONGEST_LINE:
                 raise DataError(
-                    f"Line {number} of {self.said} has more than {LONGEST_LINE:,} characters. Is it a text file? "
-                    "Break the line, or give another file."
+                    f"Line {number} of {self.quoted_name} has more than {LONGEST_LINE:,} characters. "
+                    "Is it a text file? Break the line, or give another file."
                 )
             yield line
             number += 1
@@ -115,17 +115,17 @@ class Content:
     def _refuse_binary(self, start: bytes) -> None:
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise DataError(
-                f"{self.said} is UTF-16 text; UTF-8 is expected. Convert it: "
-                f"iconv -f utf-16 -t utf-8 {self.said} > 'utf8-{short(self.name)}'"
+                f"{self.quoted_name} is UTF-16 text; UTF-8 is expected. Convert it: "
+                f"iconv -f utf-16 -t utf-8 {self.quoted_name} > 'utf8-{short_name(self.name)}'"
             )
         if b"\0" in start:
             raise DataError(
-                f"{self.said} is a binary file (it has NUL bytes), not text. Give a text file, or name it "
+                f"{self.quoted_name} is a binary file (it has NUL bytes), not text. Give a text file, or name it "
                 "by what it is."
             )
 
     def _not_utf8(self) -> str:
-        """The message for the first line that is not UTF-8; the decoder itself knows no line numbers."""
+        """The message about the first line that is not UTF-8; the decoder does not know line numbers."""
         number = 1
         with self._unpacked() as file:
             for line in file:
@@ -135,15 +135,15 @@ class Content:
                     break
                 number += 1
         return (
-            f"Line {number} of {self.said} is not UTF-8 text. If the file is Latin-1 (or Windows-1252), "
-            f"convert it: iconv -f latin1 -t utf-8 {self.said} > 'utf8-{short(self.name)}'"
+            f"Line {number} of {self.quoted_name} is not UTF-8 text. If the file is Latin-1 (or Windows-1252), "
+            f"convert it: iconv -f latin1 -t utf-8 {self.quoted_name} > 'utf8-{short_name(self.name)}'"
         )
 
 
-def short(name: str) -> str:
-    r"""A name as it stands in a message: on one line, and not longer than a line.
+def short_name(name: str) -> str:
+    r"""A name as messages show it: on one line, and not longer than that.
 
-    >>> short("review"), short("two\nlines"), short("a" * 70)[-3:]
+    >>> short_name("review"), short_name("two\nlines"), short_name("a" * 70)[-3:]
     ('review', 'two lines', 'aa…')
     """
     name = name if len(name) <= _SHORT else f"{name[: _SHORT - 1]}…"
@@ -151,14 +151,13 @@ def short(name: str) -> str:
 
 
 def existing(path: str | Path) -> Path:
-    """The path of a file that is there.
+    """The path of a file that exists.
 
-    Files are read more than once, and something that never ends would be read for ever: folders, devices and pipes are
-    refused. A pipe that the shell hands over, as in `vmask predict DIR <(zcat texts.gz)`, is a stream like standard
-    input, and is read once.
+    Files are read more than once, and a device may never end, so folders, devices and pipes are refused. A pipe that
+    the shell passes, as in `vmask predict DIR <(zcat texts.gz)`, is a stream like standard input and is read once.
 
     Raises:
-        FileMissing: where it is not there, with a near name, or is no file.
+        FileMissing: if it does not exist, with a near name, or is not a file.
     """
     path = Path(path)
     try:
@@ -170,24 +169,24 @@ def existing(path: str | Path) -> Path:
     if stat.S_ISDIR(mode):
         raise FileMissing(f"'{path}' is a folder where a file is expected. Name a file in it.")
     raise FileMissing(
-        f"'{path}' is a pipe or a device, not a file. Copy what it gives into a file first, or pipe it in where a "
-        "command reads standard input, as `vmask predict DIR -` does."
+        f"'{path}' is a pipe or a device, not a file. Copy its output into a file first, or use a "
+        "command that reads standard input, as `vmask predict DIR -` does."
     )
 
 
 def is_pipe(path: Path) -> bool:
-    """Whether it is a pipe that is open already, as the shell hands one over: /dev/fd/63."""
+    """Whether a path is an open pipe that the shell passes, such as /dev/fd/63."""
     return str(path.parent) in ("/dev/fd", "/proc/self/fd") and stat.S_ISFIFO(path.stat().st_mode)
 
 
 def _why_missing(path: Path, error: Exception) -> str:
     if isinstance(error, ValueError):
-        return f"'{short(str(path))}' is no name that a file can have. Check the name."
+        return f"'{short_name(str(path))}' cannot be the name of a file. Check the name."
     if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
         reason = cast("OSError", error).strerror or error
-        return f"'{short(str(path))}' cannot be read: {reason}. Check the name and the folder."
+        return f"'{short_name(str(path))}' cannot be read: {reason}. Check the name and the folder."
     try:
-        here = [one.name for one in path.parent.iterdir()]
+        siblings = [sibling.name for sibling in path.parent.iterdir()]
     except OSError:
-        here = []
-    return f"There is no file '{path}'.{did_you_mean(path.name, here)} Check the name and the folder."
+        siblings = []
+    return f"There is no file '{path}'.{did_you_mean(path.name, siblings)} Check the name and the folder."

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask import __version__
-from vmask._core.files import make_ordinary, to_json
+from vmask._core.files import set_default_permissions, to_json
 from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
@@ -55,7 +55,7 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     with quiet():
         network.save_pretrained(folder)
     for file in folder.iterdir():
-        make_ordinary(file)  # transformers makes weights that only their owner may read
+        set_default_permissions(file)  # transformers makes weights that only their owner may read
     save_tokenizer(predictor.tokenizer, folder)
     difference = float(np.abs(run_hf(folder, texts) - expected).max())
     if not difference <= TOLERANCE:  # NaN too

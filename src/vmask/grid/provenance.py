@@ -18,7 +18,7 @@ from vmask.masks import MASKS
 from vmask.metrics import METRICS
 from vmask.models import MODELS
 from vmask.pretrained.encoders import is_encoder_name
-from vmask.registry import added, package_of
+from vmask.registry import installed_plugins, package_of
 from vmask.training.loop import VERSION
 from vmask.training.run_config import TRANSFORMER
 
@@ -42,7 +42,7 @@ def facts(names: Collection[str] = ()) -> dict[str, Any]:
 
 def _versions(names: Collection[str]) -> dict[str, str]:
     found = {}
-    for name in (*PACKAGES, *sorted({package_of(point) for point in added() if point.name in names})):
+    for name in (*PACKAGES, *sorted({package_of(point) for point in installed_plugins() if point.name in names})):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

@@ -21,8 +21,8 @@ from vmask.inference.folding import fold
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
 from vmask.models.contract import MaskedClassifier
-from vmask.text.batches import Batch, collate, distinct_of, sorted_buckets
-from vmask.text.pieces import merged
+from vmask.text.batches import Batch, collate, make_batch, sorted_buckets
+from vmask.text.pieces import mean_over_pieces
 from vmask.text.vocabulary import WordTokenizer
 from vmask.text.words import PAD, UNK
 
@@ -171,7 +171,7 @@ class TextPredictor(BasePredictor):
             ids[:, :here] = rows.ids[chosen, :here]
             if keep is not None and rows.keep is not None:
                 keep[:, :here] = rows.keep[chosen, :here]
-            batch = distinct_of(ids, rows.lengths[chosen]).to(self.device)
+            batch = make_batch(ids, rows.lengths[chosen]).to(self.device)
             kept = None if keep is None else torch.from_numpy(keep).to(self.device)
             probabilities[chosen] = checked_probabilities(self.model(batch, kept).logits)
         return probabilities
@@ -243,7 +243,7 @@ def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
 
 def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:
     """(W,) scores of words from those of their pieces (T,)."""
-    return values if doc.owners is None else merged(values, doc.owners, len(doc.spans))
+    return values if doc.owners is None else mean_over_pieces(values, doc.owners, len(doc.spans))
 
 
 class WordPredictor(TextPredictor):

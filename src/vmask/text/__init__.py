@@ -1,1 +1,1 @@
-"""From a text to ids and back to offsets: words, vocabularies, word pieces, batches."""
+"""Tokenization: words, vocabularies, word pieces with offsets into the text, batches."""

@@ -1,4 +1,4 @@
-"""Batches: texts of like length together, padded to the longest, each distinct word listed once."""
+"""Batches of texts of similar length, padded to the longest, with a list of their distinct words."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from torch import Tensor
 from vmask.text.vocabulary import PAD
 
 POOL_BATCHES = 50
-"""Batches that are sorted by length together: enough for tight buckets, few enough for random company."""
+"""Batches that are sorted by length together: enough for tight buckets, few enough to mix the texts."""
 
 TIGHT_ROWS = 64
-"""Rows below which a smaller batch saves nothing."""
+"""Rows below which a smaller batch is not faster."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Batch:
 
     Attributes:
         ids: (B, T) ids of words or pieces, padding after the end of a text.
-        lengths: (B,) ids of each text.
-        distinct: (U,) the ids that occur, ascending.
-        index: (B, T) row of `distinct` at every position.
+        lengths: (B,) number of ids of each text.
+        distinct: (U,) the distinct ids, ascending.
+        index: (B, T) index into `distinct` at each position.
         labels: (B,) class of each text, or None.
     """
 
@@ -62,19 +62,17 @@ def collate(
     length: int = 0,
     pad: int = PAD,
 ) -> Batch:
-    """Pad the texts with the id `pad` to the longest of them, or to `length` where that is more."""
-    lengths = np.array([len(one) for one in ids], dtype=np.int64)
+    """Pad the texts with the id `pad` to the longest of them, or to `length` if that is more."""
+    lengths = np.array([len(text) for text in ids], dtype=np.int64)
     longest = max(int(lengths.max(initial=0)), length, 1)
     padded = np.full((len(ids), longest), pad, dtype=np.int64)
-    for row, one in enumerate(ids):
-        padded[row, : len(one)] = one
-    return distinct_of(padded, lengths, None if labels is None else np.asarray(labels, dtype=np.int64))
+    for row, text in enumerate(ids):
+        padded[row, : len(text)] = text
+    return make_batch(padded, lengths, None if labels is None else np.asarray(labels, dtype=np.int64))
 
 
-def distinct_of(
-    padded: NDArray[np.int64], lengths: NDArray[np.int64], labels: NDArray[np.int64] | None = None
-) -> Batch:
-    """A batch of padded ids (B, T), its distinct ids listed."""
+def make_batch(padded: NDArray[np.int64], lengths: NDArray[np.int64], labels: NDArray[np.int64] | None = None) -> Batch:
+    """A batch from padded ids (B, T) and lengths (B,)."""
     distinct, index = np.unique(padded, return_inverse=True)
     return Batch(
         ids=torch.from_numpy(padded),
@@ -88,36 +86,36 @@ def distinct_of(
 def shuffled_buckets(
     lengths: NDArray[np.int64], batch_size: int, random: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Row numbers of one epoch's batches: random batches of texts of like length, in random order."""
+    """Row numbers of the batches of an epoch: random batches of texts of similar length, in random order."""
     order = random.permutation(len(lengths))
     batches = []
     for start in range(0, len(order), batch_size * POOL_BATCHES):
         pool = order[start : start + batch_size * POOL_BATCHES]
         pool = pool[np.argsort(lengths[pool], kind="stable")]
-        batches += [pool[at : at + batch_size] for at in range(0, len(pool), batch_size)]
+        batches += [pool[first : first + batch_size] for first in range(0, len(pool), batch_size)]
     return [batches[i] for i in random.permutation(len(batches))]
 
 
 def sorted_buckets(
     lengths: NDArray[np.int64], max_tokens: int = 16_384, max_rows: int = 512, tight: bool = False
 ) -> Iterator[NDArray[np.int64]]:
-    """Row numbers in batches of like length for inference, each of at most `max_tokens` padded positions.
+    """Row numbers of batches of similar length for inference.
 
     Args:
-        lengths: (N,) of the rows.
-        max_tokens: padded positions of a batch, at most.
-        max_rows: rows of a batch, at most.
-        tight: rather have a smaller batch than pad by more than an eighth, for models that cost much by position.
+        lengths: (N,) lengths of the rows.
+        max_tokens: largest number of padded positions of a batch.
+        max_rows: largest number of rows of a batch.
+        tight: make a smaller batch rather than pad by more than an eighth, for models that are slow per position.
     """
     order = np.argsort(lengths, kind="stable")
     ascending = np.maximum(lengths[order], 1)
     start = 0
     while start < len(order):
-        some = ascending[start : start + max_rows]
-        count = np.arange(1, len(some) + 1)
-        fits = some * count <= max_tokens
+        longest = ascending[start : start + max_rows]  # of a batch that ends with this row
+        count = np.arange(1, len(longest) + 1)
+        fits = longest * count <= max_tokens
         if tight:
-            fits &= (some * 8 <= some[0] * 9) | (count <= TIGHT_ROWS)
+            fits &= (longest * 8 <= longest[0] * 9) | (count <= TIGHT_ROWS)
         stop = start + max(int(np.count_nonzero(fits)), 1)  # ascending, so those that fit come first
         yield order[start:stop]
         start = stop

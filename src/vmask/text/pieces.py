@@ -1,7 +1,7 @@
-"""Texts as the word pieces of an encoder's own tokenizer, with the words they belong to.
+"""Texts as the word pieces of an encoder's tokenizer, with the words they belong to.
 
-Words are found by a rule of their own (`whole_words`), so that a text has the same words whatever the tokenizer. A
-piece belongs to every word with which it shares a character; markers such as `##` and `Ġ` are never looked at.
+Words are found by a separate rule (`whole_words`), so that a text has the same words with every tokenizer. A piece
+belongs to every word with which it shares a character; markers such as `##` and `Ġ` are not used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vmask.text.words import TOKENIZED_AT_ONCE, WHOLE_WORDS, chunks, whole_words
 JOINING = f"words: {WHOLE_WORDS}; pieces by character offsets"
 """How pieces become words, as results record it."""
 MERGING = f"{JOINING}; score of a word: mean over its pieces"
-"""The same with what becomes of scores that a mask gives to pieces."""
+"""The same with the rule for scores of words, for masks that score pieces."""
 
 
 @dataclass(frozen=True)
@@ -31,26 +31,26 @@ class Pieces:
     """One text as numbers."""
 
     ids: NDArray[np.int32]
-    """(T,) ids of the pieces, with the special tokens that the tokenizer adds; at most `max_tokens` of them."""
+    """(T,) ids of the pieces, including special tokens of the tokenizer; at most `max_tokens`."""
     spans: NDArray[np.int32]
-    """(W, 2) start and end of each word in the original text, of the words that are not cut off."""
+    """(W, 2) start and end in the original text of each word that is not cut off."""
     owners: NDArray[np.int32]
-    """(n, 2) position of a piece and number of a word that it belongs to, ascending."""
+    """(n, 2) pairs of a piece's position and the index of a word that it belongs to, ascending."""
     total: int
-    """Pieces of the text before it was cut, special tokens included."""
+    """Number of pieces before the text was cut, special tokens included."""
     unseen: int
-    """Words of which no piece is left after the cut."""
+    """Number of words of which no piece is left after the cut."""
 
 
 class PieceTokenizer:
-    """An encoder's tokenizer, which gets the raw text.
+    """The tokenizer of an encoder, applied to the raw text.
 
     Args:
         backend: a `tokenizers.Tokenizer`.
-        settings: the special tokens by name (`cls_token`: `[CLS]`), kept for export.
+        settings: the special tokens by name (`cls_token`: `[CLS]`), for export.
         pad: id of padding.
-        special: ids that are never words: all special tokens but the one for unknown words, wherever they stand.
-        max_tokens: cut texts to this many tokens, special ones included.
+        special: ids that are never words: all special tokens except the one for unknown words.
+        max_tokens: largest number of tokens of a text, special ones included.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class PieceTokenizer:
             id for id in named.values() if id is not None
         }
         pad = next((named[name] for name in ("pad", "eos") if named[name] is not None), 0)
-        # A copy: limits set on it must not reach the caller's tokenizer.
+        # A copy: limits set on it must not change the caller's tokenizer.
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         settings = {f"{name}_token": getattr(tokenizer, f"{name}_token") for name in (*named, "unk")}
         settings = {name: str(token) for name, token in settings.items() if token is not None}
@@ -92,22 +92,22 @@ class PieceTokenizer:
 
     @property
     def uncased(self) -> bool:
-        """Whether upper and lower case are one to the encoder."""
+        """Whether the encoder ignores case."""
         normalizer = self.backend.normalizer
         return normalizer is not None and normalizer.normalize_str("A") == "a"
 
     def encode(self, texts: Sequence[str]) -> list[Pieces]:
-        """Cut texts into pieces and words; what the other texts are makes no difference."""
+        """Split texts into pieces and words; the result of a text does not depend on the others."""
         result = []
         for chunk in chunks(texts, 1_000, TOKENIZED_AT_ONCE):
             encodings = encode_batch(self.backend, chunk)
-            with guarded("The tokenizer of the model gives no numbers that can be used"):
+            with guarded("The tokenizer of the model gives numbers that cannot be used"):
                 for encoding, spans in zip(encodings, whole_words(chunk), strict=True):
                     result.append(_pieces(encoding, spans))
         return result
 
     def to_json(self) -> str:
-        """What `tokenizer.json` holds, without the length limit."""
+        """The content of `tokenizer.json`, without the length limit."""
         return to_json({**json.loads(self.backend.to_str()), "truncation": None})
 
     def save(self, path: Path) -> None:
@@ -115,7 +115,7 @@ class PieceTokenizer:
         write_text(path, self.to_json())
 
     def facts(self) -> dict[str, Any]:
-        """What `read` needs besides the text of `to_json`."""
+        """The arguments of `read` besides the text of `to_json`."""
         return {
             "settings": self.settings,
             "pad": self.pad,
@@ -125,10 +125,10 @@ class PieceTokenizer:
 
     @classmethod
     def read(cls, text: str, facts: dict[str, Any]) -> PieceTokenizer:
-        """The tokenizer that `to_json` and `facts` were called on.
+        """Restore a tokenizer from the results of `to_json` and `facts`.
 
         Raises:
-            ModelFolderError: where the text is no tokenizer.
+            ModelFolderError: if the text is not a tokenizer.
         """
         return cls(read_tokenizer(text), **facts)
 
@@ -147,10 +147,10 @@ def overlaps(pieces: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.
     """(n, 2) all pairs of a piece and a word that share a character.
 
     Args:
-        pieces: (T, 2) start and end of every piece; special tokens that were added have an empty span.
-        words: (W, 2) start and end of every word, ascending.
+        pieces: (T, 2) start and end of each piece; added special tokens have an empty span.
+        words: (W, 2) start and end of each word, ascending.
     """
-    first = np.searchsorted(words[:, 1], pieces[:, 0], side="right")  # words that end behind the piece's start
+    first = np.searchsorted(words[:, 1], pieces[:, 0], side="right")  # words that end after the piece's start
     last = np.searchsorted(words[:, 0], pieces[:, 1], side="left")  # words that begin before its end
     count = np.where(pieces[:, 1] > pieces[:, 0], np.maximum(last - first, 0), 0)
     positions = np.repeat(np.arange(len(pieces)), count)
@@ -158,8 +158,8 @@ def overlaps(pieces: NDArray[np.int32], words: NDArray[np.int32]) -> NDArray[np.
     return np.stack([positions, first[positions] + within], 1).astype(np.int32)
 
 
-def merged(values: NDArray[np.float32], owners: NDArray[np.int32], words: int) -> NDArray[np.float32]:
-    """(W,) mean of the values (T,) of each word's pieces; 0 for a word that the tokenizer gave no piece."""
+def mean_over_pieces(values: NDArray[np.float32], owners: NDArray[np.int32], words: int) -> NDArray[np.float32]:
+    """(W,) mean of the values (T,) of each word's pieces; 0 for a word without pieces."""
     count = np.bincount(owners[:, 1], minlength=words)
     total = np.bincount(owners[:, 1], weights=values[owners[:, 0]], minlength=words)
     means: NDArray[np.float32] = (total / np.maximum(count, 1)).astype(np.float32)

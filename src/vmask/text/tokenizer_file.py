@@ -1,4 +1,4 @@
-"""The `tokenizer.json` of a stranger: read within limits, and run so that neither file nor text ends the program."""
+"""Read an untrusted `tokenizer.json` within limits, and run it so that neither file nor text crashes the program."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vmask.errors import DataError, ModelFolderError, VmaskError
 
 LIMIT_BYTES = 256 << 20
 GROWTH = 1000
-"""How many times longer the rules of a tokenizer may make a text."""
+"""Largest factor by which the rules of a tokenizer may lengthen a text."""
 
 
 def read_tokenizer(text: str) -> Any:
-    """A `tokenizers.Tokenizer`.
+    """Parse `tokenizer.json` into a `tokenizers.Tokenizer`.
 
     Raises:
-        ModelFolderError: where the text is none, or has rules that fill the memory.
+        ModelFolderError: if the text is not a tokenizer, or has rules that fill the memory.
     """
     from tokenizers import Tokenizer
 
@@ -31,7 +31,7 @@ def read_tokenizer(text: str) -> Any:
 
 
 def check_tokenizer(text: str) -> None:
-    """Refuse rules that make a text too long, before the library that would obey them sees them.
+    """Refuse rules that make a text too long, before the library applies them.
 
     Raises:
         ModelFolderError: naming the rule.
@@ -39,21 +39,21 @@ def check_tokenizer(text: str) -> None:
     try:
         value = parse_json(text, "it")
     except DataError as error:
-        raise ModelFolderError(f"tokenizer.json cannot be read: {error} Copy the folder anew.") from None
+        raise ModelFolderError(f"tokenizer.json cannot be read: {error} Copy the folder again.") from None
     if not isinstance(value, dict):
-        raise ModelFolderError("tokenizer.json cannot be read: it is no tokenizer. Copy the folder anew.")
+        raise ModelFolderError("tokenizer.json cannot be read: it is no tokenizer. Copy the folder again.")
     growth = math.prod(_growth(value.get(part)) for part in ("normalizer", "pre_tokenizer"))
     if growth > GROWTH:
         raise ModelFolderError(
-            f"tokenizer.json has rules that make a text {growth:.0g} times as long. Take another tokenizer."
+            f"tokenizer.json has rules that make a text {growth:.0g} times as long. Choose another tokenizer."
         )
 
 
 def encode_batch(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
-    """The texts as the library encodes them.
+    """Encode texts with a `tokenizers.Tokenizer`.
 
     Raises:
-        ModelFolderError: where it fails on one.
+        ModelFolderError: if the library fails on a text.
     """
     with guarded("The tokenizer of the model fails on a text"):
         return list(tokenizer.encode_batch(texts))
@@ -61,7 +61,7 @@ def encode_batch(tokenizer: Any, texts: Sequence[str]) -> list[Any]:
 
 @contextmanager
 def guarded(what: str) -> Iterator[None]:
-    """Turn what the library raises into an error of ours: bare exceptions, and panics, which are no exceptions.
+    """Turn errors of the library, bare exceptions and panics (not an `Exception`), into a `ModelFolderError`.
 
     Raises:
         ModelFolderError: with `what` and the reason.
@@ -72,33 +72,33 @@ def guarded(what: str) -> Iterator[None]:
         raise
     except BaseException as error:
         reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise ModelFolderError(f"{what}: {reason:.200}. Copy the folder anew, or take another tokenizer.") from None
+        raise ModelFolderError(f"{what}: {reason:.200}. Copy the folder again, or choose another tokenizer.") from None
 
 
 def _growth(step: Any) -> float:
-    """How many times longer a step can make a text, at most."""
+    """Largest factor by which a step can lengthen a text."""
     if isinstance(step, list):
         return math.prod(map(_growth, step))
     if not isinstance(step, Mapping):
         return 1.0
-    inner = math.prod(_growth(step[key]) for key in ("normalizers", "pretokenizers") if key in step)
+    growth = math.prod(_growth(step[key]) for key in ("normalizers", "pretokenizers") if key in step)
     if isinstance(step.get("precompiled_charsmap"), str):
-        inner *= _longest_replacement(step["precompiled_charsmap"])
+        growth *= _longest_replacement(step["precompiled_charsmap"])
     pattern = step.get("pattern")
-    of = pattern.get("String") if isinstance(pattern, Mapping) else None
+    replaced = pattern.get("String") if isinstance(pattern, Mapping) else None
     for key in ("content", "prepend", "replacement"):
         if isinstance(step.get(key), str):
-            inner *= max(len(step[key]) / max(len(of or ""), 1), 1.0)
-    return inner
+            growth *= max(len(step[key]) / max(len(replaced or ""), 1), 1.0)
+    return growth
 
 
 def _longest_replacement(charsmap: str) -> float:
-    """The longest text that a precompiled map of sentencepiece puts in the place of a character, at least 1."""
+    """Length of the longest replacement of a character in a precompiled map of sentencepiece, at least 1."""
     try:
         content = base64.b64decode(charsmap)
         (size,) = struct.unpack_from("<I", content)
     except (ValueError, struct.error):
-        return 1.0  # the library says what is wrong with it
-    if size > len(content) - 4:  # the library would allocate it, and end the process where it cannot
-        raise ModelFolderError("tokenizer.json has a map of characters that was cut short. Copy the folder anew.")
+        return 1.0  # the library reports what is wrong with it
+    if size > len(content) - 4:  # the library would allocate it, and abort the process if it cannot
+        raise ModelFolderError("tokenizer.json has a map of characters that was cut short. Copy the folder again.")
     return max(map(len, content[4 + size :].split(b"\0")), default=1) or 1.0

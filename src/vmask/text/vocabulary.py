@@ -1,10 +1,10 @@
-"""Which words a model knows, and texts as their numbers."""
+"""The vocabulary of a model, and texts as word ids."""
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -30,18 +30,18 @@ class Tokens:
     """One text as numbers."""
 
     ids: NDArray[np.int32]
-    """(T,) ids of the words, at most `max_words` of them."""
+    """(T,) ids of the words, at most `max_words`."""
     spans: NDArray[np.int32]
     """(T, 2) start and end of each word in the original text."""
     total: int
-    """Words of the text before it was cut; `total - len(ids)` were cut off."""
+    """Number of words before the text was cut; `total - len(ids)` were cut off."""
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
 class WordTokenizer:
-    """Texts to word ids and back, by an ordinary `tokenizers` pipeline.
+    """Convert texts to word ids and back, by a `tokenizers` pipeline.
 
     >>> tokenizer = WordTokenizer.build(["good", "film"], "gentle", max_words=3)
     >>> tokens = tokenizer.encode(["A GOOD film, good!"])[0]
@@ -61,7 +61,7 @@ class WordTokenizer:
 
     @classmethod
     def build(cls, words: Sequence[str], cleaning: str, max_words: int) -> WordTokenizer:
-        """A tokenizer that knows `words` (without the specials), in that order from id 2 on."""
+        """A tokenizer for `words` (without the specials), whose ids start at 2 in that order."""
         vocabulary = {word: id for id, word in enumerate([*SPECIALS, *words])}
         if len(vocabulary) != len(words) + len(SPECIALS):
             raise ConfigError(
@@ -73,24 +73,24 @@ class WordTokenizer:
         return len(self.words)
 
     def id_of(self, word: str) -> int:
-        """The id of a word as it is written in the vocabulary; `UNK` for an unknown one."""
+        """The id of a word in the spelling of the vocabulary; `UNK` for an unknown one."""
         return self._ids.get(word, UNK)
 
     def encode(self, texts: Sequence[str]) -> list[Tokens]:
-        """Cut texts into words and number them, all cores at once; texts longer than `max_words` are cut.
+        """Split texts into words and look up their ids, on all cores; texts longer than `max_words` are cut.
 
         Args:
             texts: any strings; an empty one has no words.
 
         Returns:
-            One `Tokens` a text, in order. What the other texts are makes no difference.
+            One `Tokens` per text, in order. The result of a text does not depend on the others.
         """
         result = []
-        for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):  # the library's own result is large: drop it early
+        for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):  # the library's result is large: free it early
             for text, encoding in zip(chunk, self._tokenizer.encode_batch(chunk), strict=True):
                 total = len(encoding)
                 composed = self.cleaning == "gentle" and not unicodedata.is_normalized("NFC", text)
-                spans = _up_to_the_next(text, encoding.offsets) if composed else None
+                spans = _spans_to_next_word(text, encoding.offsets) if composed else None
                 if total > self.max_words:
                     encoding.truncate(self.max_words)
                 ids = np.array(encoding.ids, np.int32)
@@ -100,15 +100,15 @@ class WordTokenizer:
         return result
 
     def save(self, path: str | Path) -> None:
-        """Write `tokenizer.json`, which the `tokenizers` library reads too."""
+        """Write `tokenizer.json`, which the `tokenizers` library can read."""
         write_text(Path(path), self._tokenizer.to_str(pretty=True))
 
     @classmethod
     def load(cls, path: str | Path, cleaning: str, max_words: int) -> WordTokenizer:
-        """Read what `save` wrote; `cleaning` and `max_words` are kept in the model's config.json.
+        """Read a file of `save`; `cleaning` and `max_words` are stored in the model's config.json.
 
         Raises:
-            ModelFolderError: where the file is missing, damaged, or not one of ours.
+            ModelFolderError: if the file is missing, damaged, or not written by `save`.
         """
         if cleaning not in CLEANINGS:
             raise UnknownName("cleaning", cleaning, CLEANINGS)
@@ -126,31 +126,35 @@ class WordTokenizer:
             raise ModelFolderError(
                 f"'{path}' is not a word tokenizer of vmask: ids 0 and 1 are not <pad>, <unk>, or one is missing. {fix}"
             )
-        # The rules are made, not read: those of a stranger could take for ever, or fill the memory.
+        # The rules are built, not read: untrusted ones could take forever or fill the memory.
         tokenizer = make_tokenizer(cleaning, vocabulary)
         if _rules(stored) != _rules(json.loads(make_tokenizer(cleaning).to_str())):
-            raise ModelFolderError(f"'{path}' has other rules for cutting texts than '{cleaning}' has here. {fix}")
+            raise ModelFolderError(f"'{path}' has other rules for splitting texts than '{cleaning}'. {fix}")
         return cls(tokenizer, cleaning, max_words)
 
 
-def _rules(value: Any, of: Sequence[str] = ("normalizer", "pre_tokenizer", "post_processor", "added_tokens")) -> Any:
-    """All that is written in the rules of a tokenizer, in order: kinds, patterns, what takes their place."""
+def _rules(tokenizer: Mapping[str, Any]) -> list[str]:
+    """All strings in the rules of a tokenizer, in order: kinds, patterns, replacements."""
+    return _strings([tokenizer.get(key) for key in ("normalizer", "pre_tokenizer", "post_processor", "added_tokens")])
+
+
+def _strings(value: Any) -> list[str]:
     if isinstance(value, dict):
-        value = [value.get(key) for key in of] if of else [value[key] for key in sorted(value)]
+        value = [value[key] for key in sorted(value)]
     if isinstance(value, list):
-        return [text for inner in value for text in _rules(inner, ())]
+        return [text for inner in value for text in _strings(inner)]
     return [value] if isinstance(value, str) else []
 
 
-def _up_to_the_next(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
-    """End each span at the last character before the next word that is no space.
+def _spans_to_next_word(text: str, offsets: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
+    """(T, 2) spans that end at the last character before the next word that is not a space.
 
-    Where the normaliser composes a letter and an accent, the library's offsets end after the letter. In the
-    `gentle` cleaning every character belongs to a word, so the accent can only end the word before it.
+    If the normaliser composes a letter and an accent, the library's offsets end after the letter. In the `gentle`
+    cleaning every character belongs to a word, so the accent must belong to the word before it.
     """
     starts = [start for start, _ in offsets]
-    nexts = [*starts[1:], len(text)]
-    spans = [(start, start + len(text[start:stop].rstrip())) for start, stop in zip(starts, nexts, strict=True)]
+    stops = [*starts[1:], len(text)]
+    spans = [(start, start + len(text[start:stop].rstrip())) for start, stop in zip(starts, stops, strict=True)]
     return np.array(spans, np.int32).reshape(-1, 2)
 
 
@@ -160,25 +164,24 @@ def choose_words(
     vector_words: Sequence[str] | None,
     config: DataConfig,
 ) -> list[str]:
-    """The words a model shall know, by `config.vocabulary`.
+    """The words of the vocabulary, by `config.vocabulary`.
 
-    * `vectors`: the words of training seen at least `min_count` times, then words that have a vector, at most
-      `vector_words` of them, so that words met only later keep their vector.
-    * `train`: the words of training alone.
-    * `paper`: the words of `all_counts` seen at least `min_count` times in all, as the paper counts them.
+    * `vectors`: the training words with a count of at least `min_count`, then at most `vector_words` other words that
+      have a vector, so that words that occur only later keep their vector.
+    * `train`: the training words alone.
+    * `paper`: the words of `all_counts` with a count of at least `min_count`, as the paper counts them.
 
     Args:
-        train_counts: how often each word occurs in training.
-        all_counts: the same over all splits, where the dataset's card counts them so; else None.
-        vector_words: the words that have a vector, or None where vectors are random; then `vectors` means `train`.
-        config: `cleaning` and `min_count` are taken as `gentle` and 1 where they are None.
+        train_counts: count of each word in training.
+        all_counts: count of each word in all splits if the dataset's card counts them so; else None.
+        vector_words: the words that have a vector, or None if vectors are random; then `vectors` means `train`.
+        config: `cleaning` and `min_count` default to `gentle` and 1 if they are None.
 
     Returns:
-        Words of training by falling count, then alphabetically; after them the others in the order of the
-        vectors.
+        Training words by descending count, then alphabetically; after them the others in the order of the vectors.
 
     Raises:
-        ConfigError: where no word is left.
+        ConfigError: if no word is left.
     """
     least = config.min_count or 1
     counts = (all_counts or train_counts) if config.vocabulary == "paper" else train_counts
@@ -197,9 +200,9 @@ def choose_words(
     return words
 
 
-def _single_words(words: Sequence[str], cleaning: str) -> Iterable[str]:
-    """Those that the cleaning leaves as they are: another, such as a phrase, would never be met in a text."""
-    whole = WordTokenizer.build(words, cleaning, max_words=2)
-    for i, (word, tokens) in enumerate(zip(words, whole.encode(words), strict=True)):
+def _single_words(words: Sequence[str], cleaning: str) -> Iterator[str]:
+    """The words that the cleaning does not change; others, such as phrases, never occur in a cleaned text."""
+    tokenizer = WordTokenizer.build(words, cleaning, max_words=2)
+    for i, (word, tokens) in enumerate(zip(words, tokenizer.encode(words), strict=True)):
         if tokens.total == 1 and tokens.ids[0] == i + len(SPECIALS):
             yield word

@@ -1,8 +1,8 @@
-"""From a text to its words, with offsets into the original text.
+"""Split texts into words, with offsets into the original text.
 
-Two cleanings for models of words. `paper` is the regular-expression cleaning of Kim's CNN (2014), which gives the
-paper's vocabulary sizes. It is for English and drops what it does not know. `gentle` is for a user's own texts and
-drops nothing but white space.
+There are two cleanings for models of words. `paper` is the regular-expression cleaning of Kim's CNN (2014), which gives
+the paper's vocabulary sizes; it is for English and drops other characters. `gentle` is for a user's own texts and drops
+nothing but white space.
 
 Both are ordinary `tokenizers` pipelines (normalisers, then one regular expression that matches words), so
 the rules are stored in a model's `tokenizer.json` and run in compiled code on all cores.
@@ -23,58 +23,57 @@ from vmask.errors import UnknownName
 PAD, UNK = 0, 1
 """Ids of padding and of unknown words, in every vocabulary."""
 SPECIALS = ("<pad>", "<unk>")
-"""The words at `PAD` and `UNK`. No text contains them as a word: both cleanings take `<` and `>` off."""
+"""The words at `PAD` and `UNK`. No text contains them as a word: both cleanings split off `<` and `>`."""
 
 CLEANINGS = ("paper", "gentle")
 LONGEST_TEXT = 1_000_000
-"""Characters of a text that are read, far more than a model sees of its words. The compiled tokenizer gives up on a
-word of several million letters, and takes half a kilobyte for every word."""
+"""Characters of a text that are read, far more than a model uses. The compiled tokenizer fails on a word of several
+million letters, and takes half a kilobyte per word."""
 TOKENIZED_AT_ONCE = 4 * LONGEST_TEXT
-"""Characters that are given to the compiled tokenizer at a time, or one text."""
+"""Characters that are passed to the compiled tokenizer at a time, or one text if it is longer."""
 
 # paper: after the first step only these characters and spaces are left
 _PAPER_DROPPED = r"[^A-Za-z0-9(),!?'`]"
-_PAPER_BREAK = r"n't|'(?:s|ve|re|d|ll)"  # a word ends before these, wherever they stand, as in Kim's code
+_PAPER_BREAK = r"n't|'(?:s|ve|re|d|ll)"  # a word ends before these at any position, as in Kim's code
 _PAPER_WORD = rf"[(),!?]|(?:{_PAPER_BREAK}|[a-z0-9'`])(?:(?!{_PAPER_BREAK})[a-z0-9'`])*"
 
-# gentle: scripts written without spaces, of which each character is a word of its own.
+# gentle: scripts written without spaces, in which each character is a word of its own.
 _IDEOGRAPH = r"\p{Han}\p{Hiragana}\p{Katakana}"
 # Letters, their marks, digits; and the invisible joiners that Persian and Indian scripts write inside words.
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}\u200c\u200d\u00ad]&&[^{_IDEOGRAPH}]]"
 _CONTRACTION = rf"(?:n't|'(?:s|ve|re|d|ll|m))(?!{_LETTER})"
 _LETTERS = rf"{_LETTER}(?:(?!{_CONTRACTION})(?:{_LETTER}|'(?={_LETTER})))*"
-# What belongs to the symbol before it: accents, emoji variants, skin tones, the letters of flags of regions.
+# Parts of the symbol before them: accents, emoji variants, skin tones, the letters of flags of regions.
 _AFTER = r"[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]*"
-_SPACE = r"\s\x1c-\x1f"  # what Python's str.isspace calls a space
+_SPACE = r"\s\x1c-\x1f"  # as Python's str.isspace
 _SYMBOL = rf"[^{_SPACE}]{_AFTER}(?:\u200d[^{_SPACE}\p{{L}}\p{{N}}]{_AFTER})*"
 _FLAG = r"[\x{1F1E6}-\x{1F1FF}]{2}"
 _GENTLE_WORD = rf"{_CONTRACTION}|{_LETTERS}|{_FLAG}|{_SYMBOL}"
 
-# whole: for encoders, whose pieces seldom end inside these; `don't` stays whole, for their pieces are `don ' t`.
+# whole: for encoders, whose pieces seldom end inside of these; `don't` stays whole, as their pieces are `don ' t`.
 _APOSTROPHE = "['\u2019]"
 _WHOLE_LETTERS = rf"{_LETTER}(?:{_LETTER}|{_APOSTROPHE}(?={_LETTER}))*"
-_ENDING = rf"{_APOSTROPHE}(?:s|t|ve|re|d|ll|m)(?!{_LETTER})"  # stands alone in tokenised text: it 's
+_ENDING = rf"{_APOSTROPHE}(?:s|t|ve|re|d|ll|m)(?!{_LETTER})"  # a word in tokenised text: it 's
 _WHOLE_WORD = rf"{_ENDING}|{_WHOLE_LETTERS}|{_FLAG}|{_SYMBOL}"
 WHOLE_WORDS = "letters with inner apostrophes; each ideograph, punctuation mark and symbol"
-"""What `whole_words` takes for a word, as results record it."""
+"""The words of `whole_words`, as results record it."""
 
 
 def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -> Any:
-    """A `tokenizers.Tokenizer` that cuts texts into words.
+    """A `tokenizers.Tokenizer` that splits texts into words.
 
     `paper`: characters other than ASCII letters, digits and ``( ) , ! ? ' ` `` become spaces; a word ends
     before `'s 've n't 're 'd 'll`; `, ! ( ) ?` are words; lower case.
 
     `gentle`: every character that is not white space belongs to exactly one word.
-        * Letters of every script stay and are lower-cased; accents are composed (NFC), a typographic
-          apostrophe counts as a plain one. `WordTokenizer` gives offsets into the text as it was before all
-          this.
+        * Letters of every script are kept and lower-cased; accents are composed (NFC), a typographic
+          apostrophe becomes a plain one. `WordTokenizer` gives offsets into the original text.
         * English contractions are split as above, and also `'m`. Other apostrophes inside a word stay:
           `o'clock`.
         * A hyphen is a word of its own: `well-made` is `well - made`. Word vectors seldom have the compound
           and nearly always have its parts.
         * Each ideograph and kana, punctuation mark, symbol and emoji is a word. Thai, Lao, Khmer and Burmese,
-          written without spaces, are not cut further: a run of letters is one word.
+          written without spaces, are not split further: a run of letters is one word.
 
     Args:
         cleaning: "paper" or "gentle".
@@ -103,9 +102,9 @@ def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -
 
 
 def whole_words(texts: Sequence[str]) -> list[NDArray[np.int32]]:
-    """(n, 2) start and end of every word of each text, by a rule that knows no tokenizer.
+    """(n, 2) start and end of every word of each text, by a rule that is independent of tokenizers.
 
-    As the `gentle` cleaning, but English contractions stay whole: `don't` is one word. Every character that is not
+    Like the `gentle` cleaning, but English contractions stay whole: `don't` is one word. Every character that is not
     white space belongs to exactly one word.
 
     >>> [[text[a:b] for a, b in spans] for text in ["Isn't it 4-ever?"] for spans in whole_words([text])]
@@ -121,7 +120,7 @@ def whole_words(texts: Sequence[str]) -> list[NDArray[np.int32]]:
 
 
 def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
-    """How often each word occurs in `texts`, which may be a stream: 2,000 are in memory at a time.
+    """Count each word of `texts`, which may be a stream: 2,000 are in memory at a time.
 
     >>> count_words(["Good, good!", "It isn't."], "paper")["good"]
     2
@@ -135,34 +134,32 @@ def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
         trainer = trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
         tokenizer.train_from_iterator(chunk, trainer)
         ids = chain.from_iterable(encoding.ids for encoding in tokenizer.encode_batch_fast(chunk))
-        seen = np.bincount(np.fromiter(ids, np.int64), minlength=tokenizer.get_vocab_size())
-        counts.update({word: int(seen[id]) for word, id in tokenizer.get_vocab().items()})
+        frequency = np.bincount(np.fromiter(ids, np.int64), minlength=tokenizer.get_vocab_size())
+        counts.update({word: int(frequency[id]) for word, id in tokenizer.get_vocab().items()})
     return counts
 
 
 def chunks(texts: Iterable[str], size: int, characters: int | None = None) -> Iterator[list[str]]:
-    """Lists of `size` texts that the compiled tokenizer accepts; of fewer where they have so many characters."""
+    """Lists of `size` texts that the compiled tokenizer accepts; fewer if they have `characters` already."""
     chunk: list[str] = []
-    held = 0
+    length = 0
     for text in texts:
         chunk.append(text)
-        held += min(len(text), LONGEST_TEXT)
-        if len(chunk) == size or (characters is not None and held >= characters):
+        length += min(len(text), LONGEST_TEXT)
+        if len(chunk) == size or (characters is not None and length >= characters):
             yield readable(chunk)
-            chunk, held = [], 0
+            chunk, length = [], 0
     if chunk:
         yield readable(chunk)
 
 
 def readable(texts: Sequence[str]) -> list[str]:
-    """The texts as they are read: of whole characters, and no more of them than `LONGEST_TEXT`."""
+    """The texts without lone surrogates, cut to `LONGEST_TEXT` characters."""
     return whole_characters([text[:LONGEST_TEXT] for text in texts])
 
 
 def whole_characters(texts: Sequence[str]) -> list[str]:
-    r"""The texts with lone surrogates (half a character, as from a cut JSON escape) replaced by U+FFFD.
-
-    One character for one, so offsets do not move.
+    r"""Replace lone surrogates (half a character, as from a cut JSON escape) by U+FFFD; offsets stay the same.
 
     >>> whole_characters(["a\ud83d!"])
     ['a�!']
