@@ -28,16 +28,13 @@ RESAMPLES = 2000
 PERMUTATIONS = 9999
 STATISTIC_RESAMPLES = 1000
 """Fewer than for a mean, because each resample calls a Python function."""
-
 STATISTIC_PERMUTATIONS = 999
 MAX_EXACT = 12
 """Up to this many nonzero differences, the sign-flip test enumerates all sign patterns."""
-
 MAX_CELLS = 100_000
 """Examples times resamples drawn at a time. Results do not depend on it; larger blocks would not fit the CPU cache."""
-
 MAX_BIAS = 0.5
-"""Largest bias correction, in standard errors: a larger one makes intervals too narrow if resampling itself is biased."""
+"""Largest bias correction, in standard errors: larger ones make intervals too narrow if resampling is biased."""
 
 Statistic: TypeAlias = Callable[[NDArray[Any]], float]
 """Maps records (N, ...), one per example, to a number; NaN if it is undefined."""
