@@ -29,6 +29,6 @@ class Accuracy(PredictionMetric):
     """1 where the predicted class is right, else 0."""
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """A value a text."""
+        """One value per text."""
         assert subject.labels is not None
         yield Series((subject.labels == subject.predicted).astype(np.float64))

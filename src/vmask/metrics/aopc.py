@@ -39,7 +39,7 @@ class Aopc(ExplanationMetric):
     across_models = False
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """A value a text."""
+        """One value per text."""
         counts = [range(1, min(self.options.k, len(doc.spans)) + 1) for doc in case.docs]
         hidden = case.without_top(counts)
         drops = [whole - rows for whole, rows in zip(case.whole(), hidden, strict=True)]

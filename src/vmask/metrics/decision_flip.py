@@ -32,7 +32,7 @@ class DecisionFlip(EveryTop):
     """Whether the class flips, for every k."""
 
     def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
-        """(N, K) 1 where the class without the k top words is another."""
+        """(N, K) 1 if the class without the k top words is different, else 0."""
         classes = np.stack(case.ask_top([[0, *ks]] * len(case.docs), hidden=True)).argmax(2)
         flips: NDArray[np.float64] = (classes[:, 1:] != classes[:, :1]).astype(np.float64)
         return flips

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 LEAST = 1e-7
-"""What a probability counts as at least, so that the log is finite; float32 says little below."""
+"""Lower bound of probabilities, so that the log is finite; float32 is imprecise below."""
 
 
 @METRICS.register("log_odds")
@@ -48,7 +48,7 @@ class LogOdds(ExplanationMetric):
         return f"{min(self.options.percents, key=lambda percent: abs(percent - 20))}%"
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every share a value a text."""
+        """One value per text for every share."""
         percents = self.options.percents
         left = np.stack(case.without_top(counts(case, percents)))
         logs = np.log(np.maximum(left, LEAST)) - np.log(np.maximum(case.whole(), LEAST))[:, None]

@@ -31,5 +31,5 @@ class ProbDrop(EveryTop):
     """The drop for every k."""
 
     def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
-        """(N, K) what p(whole text) has over p(text without its k top words)."""
+        """(N, K) p(whole text) minus p(text without its k top words)."""
         return case.whole()[:, None] - np.stack(case.without_top([ks] * len(case.docs)))

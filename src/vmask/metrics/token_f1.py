@@ -39,7 +39,7 @@ class TokenF1(PlausibilityMetric):
     Options = SelectionOptions
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """A value a text."""
+        """One value per text."""
         values = np.full(len(case.docs), np.nan)
         for number, chosen, marked in chosen_and_marked(case, self.options.share):
             both = (chosen & marked).sum()
