@@ -13,7 +13,7 @@ Citation: DeYoung et al., ERASER, ACL 2020, whose code gives both; average preci
 Limits: straight lines flatter explanations with many equal scores: one that gives all words the same has (1 + s) / 2
     with a share s of marked words, though it says nothing; its average precision is s, as that of a random order is in
     the long run. Where the two differ by much, trust average precision. In short texts a random order has more than s.
-    Plausible is not faithful; values hang on where texts are cut and on how much people marked, so they do not compare
+    Plausible is not faithful; values depend on where texts are cut and how much people marked, so they do not compare
     across datasets and papers.
 """
 

@@ -7,7 +7,7 @@ Definition: texts are sorted into bins of equal width by the probability of thei
     over bins, weighed by their texts, of the distance between mean probability and share of right predictions.
 Citation: Guo, Pleiss, Sun and Weinberger, On Calibration of Modern Neural Networks, ICML 2017 (15 bins).
 Limits: it is biased upwards, most where texts are few; the interval corrects for that and can lie lower than the value.
-    It hangs on the number of bins. A model that says the base rate of every text is calibrated and useless.
+    It depends on the number of bins. A model that predicts the base rate for every text is calibrated and useless.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ Citation: Chen, Zheng and Ji, Generating Hierarchical Explanations on Text Class
     Differences, ICML 2017.
 Limits: it is a ratio of probabilities, not of odds, in spite of its name. A few texts where almost nothing is left rule
     the mean. Values of two models do not compare: the surer model falls deeper, and each has limits of its own (Edin
-    et al., ACL 2025). Texts with words hidden are none that the model was trained on. Methods that hide words
+    et al., ACL 2025). Texts with hidden words are unlike the training texts. Methods that hide words
     themselves do well by construction (Ju et al., Logic Traps, 2021). A share of a short text is a word or two.
 """
 

@@ -5,7 +5,7 @@ Range: 0 to 1
 Direction: higher is better
 Definition: for each class F1 = 2 TP / (2 TP + FP + FN); the mean over all classes that are a true or a predicted one.
 Citation: as `f1_score(average="macro")` of scikit-learn, to which a test holds it.
-Limits: a class with few texts decides as much as others and moves a lot by chance; the interval shows how much.
+Limits: a class with few texts counts as much as others and varies a lot by chance; the interval shows how much.
 """
 
 from __future__ import annotations
