@@ -142,7 +142,7 @@ class TextPredictor(BasePredictor):
 
         Args:
             docs: the texts.
-            keep: for each text (S_i, W_i), one row per perturbation: whether each word is kept; with `zero` also how much.
+            keep: for each text (S_i, W_i), one row per perturbation: if each word is kept; with `zero` also how much.
             hide: `remove` closes the gap; `zero` sets the vector to zero; `unk` and `mask` insert that token instead.
 
         Raises:

@@ -11,7 +11,7 @@ Definition: for each text the F1 of the selected words, those with the highest s
 Citation: DeYoung et al., ERASER, ACL 2020: token F1, mean over instances as in their code. They count words of their
     own tokens, past any length limit too, take the selection from the system, and give 0 to a text without marks.
 Limits: plausible is not faithful: a model may rightly be explained by words that no person would mark. The value
-    depends on how many words are selected and where texts are cut; never compare it with that of another paper. A random
+    depends on how many words are selected and where texts are cut; never compare it to another paper. A random
     selection scores the share of marked words, which differs between datasets and even between the splits of one.
     People mark too little in some datasets: what they left out counts as wrong. On trees of the Stanford Sentiment
     Treebank the marked words are those that people did not call neutral, whichever class the text has.

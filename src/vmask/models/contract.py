@@ -20,7 +20,7 @@ Edit: TypeAlias = Callable[[Embedded], Masked]
 
 
 Reader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int64], int], Tensor]
-"""(R, C) logits of many texts that consist of a few words, from (R, T) the word at every position, 0 after the end; (R,)
+"""(R, C) logits of many texts that consist of a few words, from (R, T) the word at each position, 0 after the end; (R,)
 number of words of each text; and the maximum number of texts at a time. Texts with the same prefix are adjacent."""
 
 
