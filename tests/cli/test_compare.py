@@ -73,7 +73,7 @@ def test_json_has_every_row(vmask, trained, base_model, few):
     assert result["notes"] == [
         "few.csv is a single file: all of its 12 texts are measured.",
         "mask is left out, because the model gives words no importance.",
-        "aopc by mask is not compared: it was found of one of the two alone.",
+        "aopc by mask is not compared: it was measured for only one of the two.",
     ]
     assert done.err.splitlines() == result["notes"]
     assert {(row["metric"], row["by"]) for row in result["rows"]} == {

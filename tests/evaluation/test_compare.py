@@ -169,7 +169,8 @@ def test_limits_of_a_model_are_no_merit():
 def test_a_method_that_one_of_the_two_lacks_is_said():
     one = evaluate(LinearWords(RIGHT), DATA, "aopc", "occlusion")
     two = evaluate(LinearWords(RIGHT), DATA, "aopc", {"occlusion": {}, "lime": {"samples": 20}})
-    assert "aopc by lime is not compared: it was found of one of the two alone." in compare_evaluations(one, two).notes
+    notes = compare_evaluations(one, two).notes
+    assert "aopc by lime is not compared: it was measured for only one of the two." in notes
 
 
 def test_it_says_what_it_found_in_a_table_and_in_words():

@@ -117,7 +117,7 @@ def test_trainings_that_were_evaluated_one_by_one_make_one_evaluation():
     )
     assert joined.facts["models"] == 3
     assert len(joined.confusion) == 3
-    with pytest.raises(ConfigError, match=r"differ in their .* Evaluate them alike"):
+    with pytest.raises(ConfigError, match=r"differ in their .* Evaluate them with the same options"):
         Evaluation.together([evaluate(models[0], *asked), evaluate(models[1], (TEXTS, LABELS), "accuracy")])
 
 

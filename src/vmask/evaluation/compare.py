@@ -1,15 +1,17 @@
-"""Compare two models on the same texts: differences with intervals and p-values, and what they say in words."""
+"""Compare two models on the same texts: differences with intervals, p-values and verdicts in words."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.wording import plural
 from vmask.errors import ConfigError
 from vmask.evaluation.measure import evaluate
 from vmask.evaluation.result import Evaluation, Key, in_common, without_nan
@@ -29,20 +31,20 @@ NOTHING = "no difference that this sample can show"
 
 @dataclass(frozen=True)
 class Compared:
-    """One number of two models.
+    """One score of two models.
 
     Attributes:
         metric: name of the metric.
-        part: which of its numbers.
-        by: whose explanations or ranking of words.
+        part: which of its scores.
+        by: explanation method, or source of the word ranking.
         hide: how words were hidden.
-        a: of the first model; of several trainings the mean.
-        b: of the second.
-        difference: b minus a, with interval and p-value; None where it is not tested.
-        p_holm: the p-value corrected for the number of tests (Holm); NaN where there is none.
+        a: score of the first model; the mean over trainings if there are several.
+        b: score of the second model.
+        difference: b minus a, with interval and p-value; None if it is not tested.
+        p_holm: the p-value corrected for the number of tests (Holm); NaN if there is none.
         better: whether `higher` or `lower` is better, or `neither`.
-        compares: whether the metric's values of two models compare.
-        verdict: what it says, in words.
+        compares: whether values of this metric are comparable between models.
+        verdict: the conclusion in words.
     """
 
     metric: str
@@ -63,11 +65,11 @@ class Comparison:
     """Two models on the same texts.
 
     Attributes:
-        a: what was measured of the first.
-        b: of the second.
-        names: what they are called.
-        rows: what was compared, in the order of metrics.
-        notes: what the user should know.
+        a: evaluation of the first model.
+        b: evaluation of the second model.
+        names: names of the two.
+        rows: the compared scores, in the order of metrics.
+        notes: remarks for the user.
     """
 
     a: Evaluation
@@ -80,28 +82,30 @@ class Comparison:
         return f"Comparison({self.names[0]}, {self.names[1]}: {len(self.rows)} rows)"
 
     def __str__(self) -> str:
-        """The comparison as a table, in words, and how it was made."""
+        """The comparison as a table, verdicts, and the methods behind them."""
         from vmask.evaluation.score_tables import comparison_text
 
         return comparison_text(self)
 
     def how(self) -> str:
-        """How intervals and p-values were made, in words."""
-        tested = [row.compares for row in self.rows if row.p_holm == row.p_holm]
+        """The methods of intervals and p-values, in words."""
         if len(self.a.found) > 1:
-            made = f"Means of {len(self.a.found)} and {len(self.b.found)} trainings are compared (Welch's t)."
+            method = f"Means of {len(self.a.found)} and {len(self.b.found)} trainings are compared (Welch's t)."
         else:
-            made = (
+            method = (
                 "The same texts are paired: intervals by bootstrap, p-values by permutation. There is one training of "
                 "each: other seeds may say otherwise."
             )
-        yes, no = tested.count(True), tested.count(False)
-        both = f"{yes} test{'s' * (yes != 1)} of metrics that compare models and, apart, {no} of those that do not"
-        counts = both if yes and no else f"{len(tested)} test{'s' * (len(tested) != 1)}"
-        return f"{made} Intervals are of 95%, each for itself; p-values are corrected for {counts} (Holm)."
+        tested = [row.compares for row in self.rows if not isnan(row.p_holm)]
+        comparable, others = tested.count(True), tested.count(False)
+        tests = plural(len(tested), "test")
+        if comparable and others:
+            tests = plural(comparable, "test")
+            tests += f" of metrics that compare models and, apart, {others} of those that do not"
+        return f"{method} Intervals are of 95%, each for itself; p-values are corrected for {tests} (Holm)."
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it but the evaluations, as JSON values; a number that is none becomes null."""
+        """All but the evaluations, as JSON values; NaN becomes null."""
         value: dict[str, Any] = without_nan(
             {
                 "a": self.names[0],
@@ -119,34 +123,35 @@ class Comparison:
 def compare(
     a: Any, b: Any, data: Any, *args: Any, names: tuple[str, str] = ("A", "B"), all_parts: bool = False, **options: Any
 ) -> Comparison:
-    """Measure two models on the same texts, and compare.
+    """Evaluate two models on the same texts and compare them.
 
     Args:
         a: a model, or a list of trainings of it with different seeds.
-        b: the other; as many kinds of things as `a`.
-        data: as for `evaluate`; read once, with the columns of `a`.
-        args: as for `evaluate`.
-        names: what they are called.
-        all_parts: compare every part of every metric, not the headlines alone; each counts for the correction.
-        options: as for `evaluate`.
+        b: the other model; a list if `a` is one.
+        data: as in `evaluate`; read once, with the columns of `a`.
+        args: as in `evaluate`.
+        names: names of the two models.
+        all_parts: compare every part of every metric, not only the headlines; each counts as a test.
+        options: as in `evaluate`.
     """
-    of_first = a[0] if isinstance(a, (list, tuple)) and a else a
-    texts = texts_of(data, options.pop("split", None), getattr(of_first, "about_", {}), options.get("labelled", True))
-    first, second = (evaluate(one, texts, *args, **options) for one in (a, b))
+    model = a[0] if isinstance(a, (list, tuple)) and a else a
+    texts = texts_of(data, options.pop("split", None), getattr(model, "about_", {}), options.get("labelled", True))
+    first = evaluate(a, texts, *args, **options)
+    second = evaluate(b, texts, *args, **options)
     return compare_evaluations(first, second, names, all_parts)
 
 
 def compare_evaluations(
     a: Evaluation, b: Evaluation, names: tuple[str, str] = ("A", "B"), all_parts: bool = False
 ) -> Comparison:
-    """Compare what was measured of two models. Differences are b minus a.
+    """Compare the evaluations of two models. Differences are b minus a.
 
-    Of one model each, examples are paired: the interval is a paired bootstrap's, the p-value a permutation test's. Of
-    several trainings each, the means of trainings are compared (Welch's t). p-values are corrected for the number of
-    tests in this comparison (Holm), apart for metrics that compare models and for those that do not.
+    With one training of each, examples are paired: the interval is a paired bootstrap, the p-value a permutation test.
+    With several trainings of each, their means are compared (Welch's t). p-values are corrected for the number of tests
+    in this comparison (Holm), separately for metrics that are comparable between models and for those that are not.
 
     Raises:
-        ConfigError: where the two were not measured on the same texts, or one of them is one model and the other many.
+        ConfigError: if the two were not evaluated on the same texts, or only one of them has several trainings.
     """
     if reason := a.unlike(b):
         raise ConfigError(
@@ -160,34 +165,36 @@ def compare_evaluations(
     keys = list(_common(a, b, all_parts))
     differences = [_difference(a, b, key) for key in keys]
     adjusted = np.full(len(keys), np.nan)
-    for compares in (True, False):  # what says nothing about models must not cost what does
-        family = [at for at, key in enumerate(keys) if a.metric(key[0]).across_models == compares]
-        adjusted[family] = holm([np.nan if (one := differences[at]) is None else one.p for at in family])
+    p_values = np.array([np.nan if difference is None else difference.p for difference in differences], np.float64)
+    for compares in (True, False):  # metrics that do not compare models must not weaken the tests of those that do
+        family = [i for i, key in enumerate(keys) if a.metric(key[0]).across_models == compares]
+        adjusted[family] = holm(p_values[family].tolist())
     rows = tuple(
         _row(a, b, key, difference, float(p), names)
         for key, difference, p in zip(keys, differences, adjusted, strict=True)
     )
     notes = dict.fromkeys([*a.notes, *b.notes])
-    of_one = dict.fromkeys(key[:2] for key in (*a.measured(), *b.measured()) if key[1] not in FLOORS)
-    for metric, by in of_one.keys() - {key[:2] for key in keys}:
-        notes[f"{metric}{f' by {by}' if by else ''} is not compared: it was found of one of the two alone."] = None
+    measured = {key[:2] for key in (*a.measured(), *b.measured()) if key[1] not in FLOORS}
+    for metric, by in measured - {key[:2] for key in keys}:
+        name = f"{metric} by {by}" if by else metric
+        notes[f"{name} is not compared: it was measured for only one of the two."] = None
     return Comparison(a, b, names, rows, tuple(notes))
 
 
 def _common(a: Evaluation, b: Evaluation, all_parts: bool) -> Iterator[Key]:
-    """What was found of both, yardsticks left out; by default the headlines alone."""
-    shown = {(one.metric, one.by, one.hide, one.part) for one in a.scores if one.headline}
-    there = set(b.measured())
+    """Keys measured for both models, without baselines; by default only the headlines."""
+    headlines = {(score.metric, score.by, score.hide, score.part) for score in a.scores if score.headline}
+    keys_of_b = set(b.measured())
     for key in a.measured():
-        if key in there and key[1] not in FLOORS and (all_parts or key in shown):
+        if key in keys_of_b and key[1] not in FLOORS and (all_parts or key in headlines):
             yield key
 
 
 def _difference(a: Evaluation, b: Evaluation, key: Key) -> Difference | None:
-    """How far b is above a; None where their examples are no pairs, as the words of two vocabularies."""
+    """B minus a; None if their examples are not paired, such as the words of two vocabularies."""
     metric, (first, second) = a.metric(key[0]), _values(a, b, key)
     if len(first) > 1:
-        return seeds_difference([metric.statistic(one) for one in second], [metric.statistic(one) for one in first])
+        return seeds_difference([metric.statistic(x) for x in second], [metric.statistic(x) for x in first])
     if a.found[0][key].over == "words":
         return None
     if metric.averaged:
@@ -200,16 +207,16 @@ def _row(
 ) -> Compared:
     name, by, hide, part = key
     metric, facts = a.metric(name), Facts.read(name)
-    values = [float(np.mean([metric.statistic(one) for one in side])) for side in _values(a, b, key)]
+    values = [float(np.mean([metric.statistic(x) for x in side])) for side in _values(a, b, key)]
     better = "neither" if part in metric.properties else facts.better
     verdict = _verdict(difference, p, better, metric.across_models, names)
     return Compared(name, part, by, hide, values[0], values[1], difference, p, better, metric.across_models, verdict)
 
 
 def _values(a: Evaluation, b: Evaluation, key: Key) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
-    """The values of each model of both sides, of the examples that all of them have one of."""
+    """The values of each model of both sides, for the examples that all of them have a value for."""
     first, second = a.values(key), b.values(key)
-    if a.found[0][key].over == "words":  # of two vocabularies
+    if a.found[0][key].over == "words":  # two vocabularies need not share words
         return first, second
     shared = in_common(a.metric(key[0]), [*first, *second])
     return shared[: len(first)], shared[len(first) :]

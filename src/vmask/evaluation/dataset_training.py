@@ -1,4 +1,4 @@
-"""Train a classifier on a dataset's splits, and find them again: what commands and the cells of a grid share."""
+"""Train a classifier on the splits of a dataset, and find the dataset again; shared by commands and grids."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from vmask.errors import DataError, VmaskError
 from vmask.training.progress import ProgressCallback
 
 SCORES = ("dataset", "dev_accuracy", "best_epoch", "epochs", "seconds", "coverage", "test_accuracy", "test_n")
-"""What `describe_training` tells."""
+"""Keys of what `describe_training` returns."""
 MOST_BYTES = 1 << 36
-"""Of data that is read to see whether it is what was recorded; the system has files without an end."""
+"""Largest data that is hashed to check whether it is what was recorded; some system files have no end."""
 
 
 def fit_dataset(
@@ -27,15 +27,15 @@ def fit_dataset(
     resume: bool = False,
     progress: ProgressCallback | None = None,
 ) -> TextClassifier:
-    """Train on the train split; the dev split picks the best epoch."""
+    """Train on the train split, and choose the best epoch on the dev split."""
     train, dev = dataset.splits["train"], dataset.splits["dev"]
     others = (text for name, split in dataset.splits.items() if name != "train" for text in split.texts)
-    whole = dataset.card is not None and dataset.card.vocabulary_over == "all"
+    over_all = dataset.card is not None and dataset.card.vocabulary_over == "all"
     return classifier.fit(
         train.texts,
         train.labels,
         dev=(dev.texts, dev.labels),
-        vocabulary_texts=others if whole and classifier.plan().data.vocabulary == "paper" else None,
+        vocabulary_texts=others if over_all and classifier.plan().data.vocabulary == "paper" else None,
         checkpoint=checkpoint,
         resume=resume,
         progress=progress,
@@ -43,10 +43,10 @@ def fit_dataset(
 
 
 def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: float) -> dict[str, Any]:
-    """Score the test split, and note on the model where its data came from.
+    """Score the test split, and record in the model where its data came from.
 
     Returns:
-        The scores and what a person wants to know of the training.
+        The scores and a summary of the training.
     """
     test = dataset.splits.get("test")
     result: dict[str, Any] = {
@@ -70,24 +70,24 @@ def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: flo
 
 
 def recorded_source(data: str, data_dir: str | None = None) -> dict[str, Any]:
-    """What a model notes of where its data lies: the name as it was given; for files, their size and digest."""
-    found = [] if data in card_names() else _places(data, data_dir)
-    return {"source": data, **(_content(found[0]) if found else {})}
+    """Record of a model's training data: the name as it was given; for files, also their size and digest."""
+    paths = [] if data in card_names() else _paths_named(data, data_dir)
+    return {"source": data, **(_size_and_digest(paths[0]) if paths else {})}
 
 
 def dataset_of(about: Mapping[str, Any], data: str | None = None, data_dir: str | None = None) -> Dataset:
-    """The dataset that a model was trained on, read again.
+    """Load the dataset that a model was trained on.
 
-    A model folder may come from a stranger. So what it notes is opened only if it is a dataset that vmask knows by
-    name, or has the content that was noted.
+    A model folder may come from a stranger. So the recorded data is opened only if it is a dataset that vmask knows by
+    name, or has the recorded content.
 
     Args:
-        about: what the model folder says of its data (`TextClassifier.about_`).
-        data: a dataset, file or folder, where the one that is noted cannot be found or another is wanted.
+        about: what the model folder says about its data (`TextClassifier.about_`).
+        data: a dataset, file or folder to use instead of the recorded one.
         data_dir: folder with local datasets.
 
     Raises:
-        VmaskError: where it cannot be read, with the ways out.
+        VmaskError: if it cannot be read; the message says what to do.
     """
     if data is not None:
         known = about if Path(data).exists() else {}  # a dataset with a card names its columns itself
@@ -105,30 +105,30 @@ def dataset_of(about: Mapping[str, Any], data: str | None = None, data_dir: str 
             "Name the data as it is called here."
         ) from None
     if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):
-        raise DataError(f"The data '{name}' is not what the model was trained on any more. Name the data.")
+        raise DataError(f"The data '{name}' has changed since the model was trained on it. Name the data.")
     return dataset
 
 
 def _as_recorded(source: str, about: Mapping[str, Any], data_dir: str | None) -> Path:
-    """The file or folder of that name whose content is the one that was noted."""
-    there = _places(source, data_dir)
-    if not there:
+    """The file or folder of that name that has the recorded content."""
+    paths = _paths_named(source, data_dir)
+    if not paths:
         raise DataError("it is not there.")
-    noted = {key: about.get(key) for key in ("source_bytes", "source_sha256")}
-    for path in there:
+    recorded = {key: about.get(key) for key in ("source_bytes", "source_sha256")}
+    for path in paths:
         try:
-            if noted["source_bytes"] == _size(path) <= MOST_BYTES and _content(path) == noted:
+            if recorded["source_bytes"] == _size(path) <= MOST_BYTES and _size_and_digest(path) == recorded:
                 return path
         except OSError:  # no permission, or a device
             continue
     raise DataError("what is there now is not what the model was trained on.")
 
 
-def _places(source: str, data_dir: str | None) -> list[Path]:
-    """What there is of that name."""
+def _paths_named(source: str, data_dir: str | None) -> list[Path]:
+    """Files and folders of that name."""
     root = data_dir or os.environ.get("VMASK_DATA")
     names = [source, *([str(Path(root).expanduser() / source)] if root else [])]
-    return [Path(name) for name in names if os.path.isfile(name) or os.path.isdir(name)]  # noqa: PTH112, PTH113 - no name is an error
+    return [Path(name) for name in names if os.path.isfile(name) or os.path.isdir(name)]  # noqa: PTH112, PTH113 - unlike Path, never raises for odd names
 
 
 def _files(path: Path) -> list[Path]:
@@ -139,22 +139,22 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in _files(path))
 
 
-def _content(path: Path) -> dict[str, Any]:
+def _size_and_digest(path: Path) -> dict[str, Any]:
     """Size and digest of a file, or of the files in a folder with their names.
 
-    No more is read of a file than its size: some of the system's have no end.
+    No more of a file is read than its size: some system files have no end.
     """
     digests = []
     for file in _files(path):
-        digest, left = hashlib.sha256(), file.stat().st_size
+        hasher, left = hashlib.sha256(), file.stat().st_size
         with file.open("rb") as stream:
             while left and (block := stream.read(min(left, 1 << 20))):
-                digest.update(block)
+                hasher.update(block)
                 left -= len(block)
-        digests.append((file.name, digest.hexdigest()))
-    whole = digests[0][1] if path.is_file() else hashlib.sha256(_listed(digests)).hexdigest()
-    return {"source_bytes": _size(path), "source_sha256": whole}
-
-
-def _listed(digests: list[tuple[str, str]]) -> bytes:
-    return "".join(f"{name}\0{digest}\n" for name, digest in digests).encode("utf-8", "surrogateescape")
+        digests.append((file.name, hasher.hexdigest()))
+    if path.is_file():
+        digest = digests[0][1]
+    else:
+        listing = "".join(f"{name}\0{digest}\n" for name, digest in digests)
+        digest = hashlib.sha256(listing.encode("utf-8", "surrogateescape")).hexdigest()
+    return {"source_bytes": _size(path), "source_sha256": digest}

@@ -1,4 +1,4 @@
-"""Measure a model and its explanations: what Python and the command line both call."""
+"""Evaluate a model and its explanations: the entry point of Python and of the command line."""
 
 from __future__ import annotations
 
@@ -43,60 +43,62 @@ def evaluate(
     progress: bool = False,
     keep: Kept | None = None,
 ) -> Evaluation:
-    """Measure a model and its explanations on labelled texts.
+    """Evaluate a model and its explanations on labelled texts.
 
     Args:
         model: a `TextClassifier`, anything that `explain_texts` explains, or a list of trainings of one model with
-            different seeds: then intervals are over seeds.
-        data: a single file, of which all rows are measured, with the columns that the model was trained on; a folder
-            of splits, a `Dataset` or the name of one, of which a split is measured; a `Split`; texts and labels as a
-            pair; or texts alone. `vmask.data.datasets.load_table` reads other columns of a file.
+            different seeds; intervals are then over seeds.
+        data: a single file (all rows are used, with the columns that the model was trained on); a folder of splits, a
+            `Dataset` or the name of one (one split is used); a `Split`; a pair of texts and labels; or only texts.
+            `vmask.data.datasets.load_table` reads other columns of a file.
         metrics: names (`vmask ls metrics`), `all` for all that apply, `all,-naopc` for all but one; or a mapping to
             options, `{"aopc": {"k": 10}}`.
-        explainers: likewise, of explanation methods; `random` is always measured with them.
-        split: which split of a dataset; by default `test`.
-        name: what data that is no dataset is called.
-        labelled: False to leave the labels of the data out, where they are not those of the model.
-        n: texts that are explained, at most, drawn at random. Predictions are measured on all.
-        seed: of everything random.
-        hide: ways of hiding words; by default `remove` and `mask`, `zero` or `unk`, the first that the model has.
-        explain_hide: how the methods hide words; by default `remove`.
+        explainers: explanation methods in the same form; `random` is always included.
+        split: split of a dataset; by default `test`.
+        name: name of the data in the result if it is not a dataset.
+        labelled: False to ignore the labels of the data, if they are not those of the model.
+        n: maximum number of texts to explain, drawn at random. Predictions are evaluated on all texts.
+        seed: random seed.
+        hide: ways of hiding words; by default `remove`, and the first of `mask`, `zero` and `unk` that the model has.
+        explain_hide: how explanation methods hide words; by default `remove`.
         rank: whether words are ranked by `signed` or by `absolute` scores.
-        ranking: importance of words, of another model, for metrics of a model's own ranking.
+        ranking: word importance of another model, for metrics of a model's own ranking.
         labels: the classes of a plain function, in the order of its columns.
-        batch_size: perturbed texts that the model is given at a time, at most.
-        workers: threads that explain texts side by side.
-        planted: whether the rationales of the data are words that were planted.
+        batch_size: maximum number of perturbed texts per call of the model.
+        workers: number of threads that explain texts in parallel.
+        planted: whether the rationales of the data are planted words.
         progress: show a progress bar.
-        keep: keeps explanations in files; for the command line.
+        keep: stores explanations in files; used by the command line.
 
     Raises:
-        ConfigError: for options that cannot work; UnknownName and DataError likewise, before the work begins.
+        ConfigError: for invalid options; like UnknownName and DataError, before any computation.
     """
     models = list(model) if isinstance(model, (list, tuple)) else [model]
     if not models:
         raise ConfigError("There is no model to evaluate. Give at least one.")
-    asked = {"n": n, "seed": seed, "rank": rank, "explain_hide": explain_hide}
-    config = make(EvaluateConfig, {**asked, "batch_size": batch_size, "workers": workers})
-    chosen = _made(METRICS, plugins(METRICS, metrics))
+    settings = {"n": n, "seed": seed, "rank": rank, "explain_hide": explain_hide}
+    config = make(EvaluateConfig, {**settings, "batch_size": batch_size, "workers": workers})
+    chosen = _instances(METRICS, plugins(METRICS, metrics))
     methods = {
         name: to_dict(method.options)
-        for name, method in _made(EXPLAINERS, {**plugins(EXPLAINERS, explainers), FLOOR: {}}).items()
+        for name, method in _instances(EXPLAINERS, {**plugins(EXPLAINERS, explainers), FLOOR: {}}).items()
     }
-    predictors = [as_predictor(one, labels) for one in models]
+    predictors = [as_predictor(each, labels) for each in models]
     if batch_size is not None:
-        predictors = [one.batched(batch_size) for one in predictors]
-    if any(list(one.labels) != list(predictors[0].labels) for one in predictors):
-        raise ConfigError("These models have different labels, so they are no trainings of one. Evaluate them apart.")
+        predictors = [predictor.batched(batch_size) for predictor in predictors]
+    if any(list(predictor.labels) != list(predictors[0].labels) for predictor in predictors):
+        raise ConfigError(
+            "These models have different labels, so they are not trainings of one model. Evaluate them separately."
+        )
     hides = ways_of_hiding(predictors[0], hide)
     texts = texts_of(data, split, getattr(models[0], "about_", {}), labelled)
     sample = np.sort(numpy_stream(config.seed, "evaluate").permutation(len(texts.texts))[: config.n])
     subjects = [
-        # Agreement over training seeds is measured once, of the first model with the others.
+        # Agreement over training seeds is measured once, between the first model and the others.
         subject_of(
-            one, texts, sample, hides, config.seed, ranking, planted, tuple(predictors[1:]) if not number else ()
+            predictor, texts, sample, hides, config.seed, ranking, planted, tuple(predictors[1:]) if not number else ()
         )
-        for number, one in enumerate(predictors)
+        for number, predictor in enumerate(predictors)
     ]
     fit, notes = fitting(chosen, subjects, everything=ALL in names(metrics))
     run = Run(config, methods, fit, len(subjects), progress, keep)
@@ -118,23 +120,23 @@ def evaluate(
         "vmask": __version__,
     }
     return Evaluation(
-        found=tuple(found for found, _ in results),
+        found=tuple(series for series, _ in results),
         metrics={name: to_dict(metric.options) for name, metric in fit.items()},
         ids=texts.ids,
         sample=sample.tolist(),
         labels=list(predictors[0].labels),
-        confusion=[] if subjects[0].labels is None else [confusion(one) for one in subjects],
+        confusion=[] if subjects[0].labels is None else [confusion(subject) for subject in subjects],
         words={name: words for name, words in results[0][1].items() if name in run.used},
         facts=facts,
         notes=tuple(notes),
     )
 
 
-def _made(registry: Registry[Any], named: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The plug-ins with their options, which are checked."""
-    made = {}
+def _instances(registry: Registry[Any], named: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Instances of plug-ins with their options, which are checked."""
+    instances = {}
     for name, options in named.items():
         kind = registry.get(name)
-        made[name] = kind(make(kind.Options, options, f"{name}."))
-        made[name].name = name  # of another package's plug-in, the file may be called otherwise
-    return made
+        instances[name] = kind(make(kind.Options, options, f"{name}."))
+        instances[name].name = name  # the file of another package's plug-in may have another name
+    return instances

@@ -1,14 +1,14 @@
-"""Plant words that decide the label, so that it is known which words a model must have used.
+"""Plant words that decide the label, so that the words a model must have used are known.
 
-A word for each class is put at random places of some training texts, and the label of such a text becomes that class.
-A model that is trained on these texts learns the shortcut; an explanation of it is right where it shows the planted
-words (Bastings and others 2022). `relies` says whether the model does use them: without that the rest means little.
+One word per class is inserted at random places of some training texts, and the label of such a text becomes that class.
+A model trained on these texts learns the shortcut; an explanation of it is right if it shows the planted words
+(Bastings et al. 2022). `relies` checks whether the model does use them, without which the results mean little.
 
-Which words: those that stand in none of the texts, drawn at random. They must have a vector that a model can tell
-from others. With frozen word vectors a word that the vectors do not know has one near 0, and a made-up word is not
-learnt. So words of the vectors are taken where the model has any, whatever they mean, for which word goes to which
-class is random; and made-up ones elsewhere: random vectors are tuned, encoders and distilled vectors have something
-to say of every word.
+The planted words are drawn at random from words that occur in none of the texts. They need vectors that a model can
+distinguish. With frozen word vectors, a word without a pretrained vector has one near 0, and a made-up word is not
+learned. So words with pretrained vectors are used if the model has such vectors, whatever the words mean, because they
+are assigned to classes at random. Otherwise words are made up: random vectors are trained, and encoders and distilled
+vectors represent every word.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _LETTERS = 7
 class PlantOptions:
     """How words are planted."""
 
-    share: float = option(0.5, "share of the training and dev texts that get a word; of the test texts all do")
-    tokens: int = option(1, "how many times it stands in a text", most=10_000)
+    share: float = option(0.5, "share of the training and dev texts that get a word; all test texts do")
+    tokens: int = option(1, "how many times it is inserted into a text", most=10_000)
     within: int | None = option(
-        None, "it stands among the first so many words of a text; by default half of what the model sees"
+        None, "it is inserted among this many first words of a text; by default half of what the model sees"
     )
     seed: int = option(0, "seed of the words, the texts and the places", most=LARGEST_SEED)
 
@@ -63,8 +63,8 @@ class Reliance:
     """Whether a model uses the planted words.
 
     Attributes:
-        follows: share of the planted texts that get the class of their word; near 1 where the model learnt it.
-        flips: share that change to another class when the word is swapped for that class's; likewise.
+        follows: share of the planted texts that are predicted as the class of their word; near 1 if it was learned.
+        flips: share whose prediction changes to another class when the word is replaced by that of the class; likewise.
         n: number of planted texts.
     """
 
@@ -76,14 +76,14 @@ class Reliance:
 def words_to_plant(
     labels: Sequence[str], texts: Iterable[str], seed: int = 0, known: Sequence[str] = ()
 ) -> dict[str, str]:
-    """A word for each label that stands in none of the texts.
+    """A word for each label that occurs in none of the texts.
 
     Args:
         labels: the classes.
         texts: all texts, of every split.
-        seed: of the choice.
-        known: words to choose from, such as those with a vector. Where they do not suffice words are made up, of small
-            ASCII letters alone, so that every cleaning leaves them whole.
+        seed: random seed.
+        known: words to choose from, such as those with a vector. If they do not suffice, words are made up of
+            lower-case ASCII letters, which every cleaning leaves unchanged.
     """
     taken = {word for text in texts for word in re.findall(r"[^\W\d_]+", text.lower())}
     order = numpy_stream(seed, "planted words").permutation(len(known))
@@ -96,23 +96,23 @@ def words_to_plant(
 
 
 def _made_up(seed: int) -> Iterator[str]:
-    """Words such as `zovibek`, without end."""
+    """An endless stream of words such as `zovibek`."""
     for number in count():
         stream = numpy_stream(seed, "made-up word", number)
         yield "".join(stream.choice(list(_VOWELS if at % 2 else _CONSONANTS)) for at in range(_LETTERS))
 
 
 def plant(split: Split, words: Mapping[str, str], name: str, share: float, options: PlantOptions) -> Split:
-    """Some of the texts with the word of a random class, which becomes their label.
+    """Insert the word of a random class into some of the texts; that class becomes their label.
 
-    What happens to a text follows from the seed, the name of the split and the text's id: its company and its place
-    among them make no difference. Its rationale is where the planted words stand; none where none were planted.
+    The change of a text depends only on the seed, the name of the split and the id of the text, not on the other texts.
+    The rationale of a text is the spans of the planted words; it is empty if none were planted.
 
     Args:
         split: the texts.
-        words: for each label the word that decides for it.
-        name: of the split.
-        share: of the texts that get a word; each by a draw of its own.
+        words: for each label the word that stands for it.
+        name: name of the split.
+        share: probability that a text gets a word.
         options: how many times, and where.
     """
     classes = sorted(words)
@@ -130,7 +130,7 @@ def plant(split: Split, words: Mapping[str, str], name: str, share: float, optio
 
 
 def _inserted(text: str, word: str, options: PlantOptions, stream: np.random.Generator) -> tuple[str, Spans]:
-    """The text with the word at random places between its words or at its ends, and where the word stands then."""
+    """The text with the word at random places between its words or at its ends, and the spans of the word."""
     parts = [(part, False) for part in text.split(" ")] if text else []
     last = len(parts) if options.within is None else min(len(parts), max(options.within - options.tokens, 0))
     for place in sorted(stream.integers(0, last + 1, options.tokens), reverse=True):
@@ -149,12 +149,12 @@ def planted_splits(
     """`train` and `dev` with a word in a share of the texts, and `test` with one in every text.
 
     Args:
-        dataset: where the texts are from.
+        dataset: the source of the texts.
         options: how words are planted.
         known: words to choose from; by default words are made up.
 
     Raises:
-        DataError: where the dataset has fewer than two labels.
+        DataError: if the dataset has fewer than two labels.
     """
     options = options or PlantOptions()
     if len(dataset.labels) < 2:
@@ -170,40 +170,40 @@ def train_planted(
     options: PlantOptions | None = None,
     progress: ProgressCallback | None = None,
 ) -> tuple[TextClassifier, Split]:
-    """A fresh classifier with the same arguments, trained on texts with planted words; and such test texts.
+    """A new classifier with the same parameters, trained on texts with planted words; and test texts with such words.
 
     Args:
-        classifier: fitted or not; it stays as it is.
-        dataset: where the texts are from.
+        classifier: fitted or not; it is not changed.
+        dataset: the source of the texts.
         options: how words are planted.
-        progress: what to show while it trains.
+        progress: callback of the training.
     """
     from vmask.classifier import TextClassifier
     from vmask.training.prepare_words import DEFAULT_MAX_WORDS
 
     options = options or PlantOptions()
-    fresh = TextClassifier(**classifier.get_params())
-    plan = fresh.plan()
+    trained = TextClassifier(**classifier.get_params())
+    plan = trained.plan()
     if options.within is None:
-        # A word that the length limit cuts off decides nothing. Cleaning makes more words than there are spaces, and
-        # encoders count pieces of words: half of the limit leaves room for both.
+        # A word beyond the length limit has no effect. Cleaning gives more words than there are spaces, and encoders
+        # count pieces of words: half of the limit leaves room for both.
         seen = plan.data.max_words or DEFAULT_MAX_WORDS
         options = dataclasses.replace(options, within=max(1, seen // 2))
     splits = planted_splits(dataset, options, _words_with_vectors(plan, dataset))
     train, dev, test = (splits[name] for name in ("train", "dev", "test"))
-    counted = plan.data.vocabulary == "paper" and dataset.card is not None and dataset.card.vocabulary_over == "all"
-    fresh.fit(
+    over_all = plan.data.vocabulary == "paper" and dataset.card is not None and dataset.card.vocabulary_over == "all"
+    trained.fit(
         train.texts,
         train.labels,
         dev=(dev.texts, dev.labels),
-        vocabulary_texts=[*dev.texts, *test.texts] if counted else None,
+        vocabulary_texts=[*dev.texts, *test.texts] if over_all else None,
         progress=progress,
     )
-    return fresh, test
+    return trained, test
 
 
 def _words_with_vectors(plan: Plan, dataset: Dataset) -> list[str]:
-    """Words of the model's vector files that stand in none of the texts; none where it reads no such file."""
+    """Words of the model's vector files that occur in none of the texts; empty if it reads no such file."""
     from vmask.pretrained.word_vectors import DISTIL, read_vectors
     from vmask.text.vocabulary import choose_words
     from vmask.training.prepare_words import DEFAULT_CLEANING
@@ -224,7 +224,7 @@ def _texts(dataset: Dataset) -> Iterator[str]:
 
 
 def planted_words(split: Split) -> dict[str, str]:
-    """For each label the word that was planted for it in these texts."""
+    """The word that was planted for each label in these texts."""
     rows = (row for row, spans in enumerate(split.rationales or ()) if spans)
     return dict(sorted({split.labels[row]: _planted(split, row) for row in rows}.items()))
 
@@ -232,17 +232,17 @@ def planted_words(split: Split) -> dict[str, str]:
 def relies(predictor: Any, split: Split) -> Reliance:
     """Whether a model uses the words that were planted in some texts.
 
-    Each word is swapped for that of the next class, in the order of the labels; there must be texts of two classes.
+    Each word is replaced by that of the next class, in the order of the labels; this needs texts of two classes.
     """
     rows = [row for row, spans in enumerate(split.rationales or ()) if spans]
     words = planted_words(split)
     labels = list(words)
-    after = dict(zip(labels, labels[1:] + labels[:1], strict=True))
+    following = dict(zip(labels, labels[1:] + labels[:1], strict=True))
     own = np.array([split.labels[row] for row in rows])
-    other = np.array([after[split.labels[row]] for row in rows])
+    next_class = np.array([following[split.labels[row]] for row in rows])
     before = _predicted(predictor, [split.texts[row] for row in rows])
-    swapped = _predicted(predictor, [_swapped(split, row, words[after[split.labels[row]]]) for row in rows])
-    flips = (before != other) & (swapped == other)
+    swapped = _predicted(predictor, [_swapped(split, row, words[following[split.labels[row]]]) for row in rows])
+    flips = (before != next_class) & (swapped == next_class)
     return Reliance(
         follows=float((before == own).mean()) if rows else float("nan"),
         flips=float(flips.mean()) if len(labels) > 1 else float("nan"),
@@ -257,7 +257,7 @@ def _planted(split: Split, row: int) -> str:
 
 
 def _swapped(split: Split, row: int, word: str) -> str:
-    """A text with another word in place of those that were planted."""
+    """A text with another word in place of the planted ones."""
     assert split.rationales is not None
     text = split.texts[row]
     for start, end in reversed(split.rationales[row]):
@@ -266,7 +266,7 @@ def _swapped(split: Split, row: int, word: str) -> str:
 
 
 def _predicted(predictor: Any, texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    """(N,) labels, a thousand texts in memory at a time."""
+    """(N,) predicted labels, with at most a thousand texts in memory."""
     labels = np.array([str(label) for label in predictor.labels])
     numbers = [predictor.predict_docs(predictor.prepare(chunk)).argmax(1) for chunk in chunks(texts, 1000)]
     return labels[np.concatenate(numbers)] if numbers else labels[:0]

@@ -1,4 +1,4 @@
-"""What is to be measured: metrics and explanation methods by name, and ways of hiding words."""
+"""Resolve what to measure: metrics and explanation methods by name, and ways of hiding words."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from vmask.registry import Registry
 
 ALL = "all"
 Named = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
-"""Names of plug-ins: with commas between, as a list, or with their options."""
+"""Names of plug-ins: separated by commas, as a list, or as a mapping to their options."""
 
 
 def names(named: Named) -> list[str]:
-    """The names alone."""
+    """The names without options."""
     if isinstance(named, str):
         named = [name.strip() for name in named.split(",") if name.strip()]
     return list(named)
 
 
 def plugins(registry: Registry[Any], named: Named) -> dict[str, Mapping[str, Any]]:
-    """Names with their options; `all` is all there are, `-name` takes one out."""
+    """Names with their options; `all` stands for all plug-ins, `-name` excludes one."""
     options = named if isinstance(named, Mapping) else {}
     chosen: dict[str, Mapping[str, Any]] = {}
-    out = [name[1:] for name in names(named) if name.startswith("-")]
+    excluded = [name[1:] for name in names(named) if name.startswith("-")]
     for name in names(named):
         if name == ALL:
-            chosen |= {one: options.get(one, {}) for one in registry.working() if one not in chosen}
+            chosen |= {every: options.get(every, {}) for every in registry.working() if every not in chosen}
         elif not name.startswith("-"):
             chosen[name] = options.get(name, {})
-    for name in (*chosen, *out):
-        registry.get(name)  # one that is not there is said
-    return {name: given for name, given in chosen.items() if name not in out}
+    for name in (*chosen, *excluded):
+        registry.get(name)  # raises UnknownName
+    return {name: given for name, given in chosen.items() if name not in excluded}
 
 
 def with_options(registry: Registry[Any], named: str, nested: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Names with the options of the command line, which are called `NAME__OPTION`.
+    """Names with their options from the command line, which have the form `NAME__OPTION`.
 
     Raises:
         ConfigError: for an option of a plug-in that is not among them.
@@ -55,32 +55,31 @@ def with_options(registry: Registry[Any], named: str, nested: Mapping[str, Any])
 
 
 def ways_of_hiding(predictor: Any, hide: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The ways of hiding words that were asked for; by default two, of which one closes the gap.
+    """The requested ways of hiding words; by default two, one of which closes the gap.
 
     Raises:
         ConfigError: for a way that the model does not have.
     """
-    asked = (
-        names(hide)
-        if hide is not None
-        else ["remove", next(way for way in ("mask", "zero", "unk") if way in predictor.hides)]
-    )
-    if not asked:
+    if hide is None:
+        ways = ["remove", next(way for way in ("mask", "zero", "unk") if way in predictor.hides)]
+    else:
+        ways = names(hide)
+    if not ways:
         raise ConfigError("There is no way of hiding words to measure by. Name some, or leave hide out.")
-    for way in asked:
+    for way in ways:
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)
-        predictor.predict_kept([], [], way)  # says so where it cannot
-    return tuple(dict.fromkeys(asked))
+        predictor.predict_kept([], [], way)  # raises ConfigError if the model cannot hide words in this way
+    return tuple(dict.fromkeys(ways))
 
 
 def fitting(
     metrics: Mapping[str, Metric], subjects: Sequence[Subject], everything: bool
 ) -> tuple[dict[str, Metric], list[str]]:
-    """The metrics that can be measured of every model, in the order of families, and notes about the others.
+    """The metrics that can be measured for every model, in the order of families, and notes about the others.
 
     Raises:
-        ConfigError: for one that was asked for by name and cannot be measured.
+        ConfigError: for a metric that was requested by name and cannot be measured.
     """
     fit, notes = {}, []
     for name in sorted(metrics, key=lambda name: FAMILIES.index(Facts.read(name).family)):

@@ -1,4 +1,4 @@
-"""What an evaluation found: a value an example of every metric, and scores with intervals made of them."""
+"""The result of an evaluation: one value per example for every metric, and scores with intervals."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from vmask.metrics.contract import Facts, Metric, Series
 SCORES, VALUES = "scores.json", "values.jsonl"
 """Files of a saved evaluation."""
 OWN_VALUES = f"values-{'[0-9a-f]' * 16}.jsonl"
-"""Names under which values wait beside older ones until `scores.json` names them."""
+"""Names of new values while `scores.json` still belongs to older ones."""
 MOST_MODELS = 10_000
 DIGITS = 7
-"""Digits of stored values: as many as single precision has."""
+"""Significant digits of stored values, those of single precision."""
 
 Key = tuple[str, str, str, str]
 """Metric, by, hide, part."""
@@ -43,22 +43,22 @@ Key = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Score:
-    """One number with its interval.
+    """One score with its interval.
 
     Attributes:
         metric: name of the metric.
-        part: which of its numbers, e.g. `k=3`.
-        by: whose explanations or ranking of words.
+        part: which of its scores, e.g. `k=3`.
+        by: explanation method, or source of the word ranking.
         hide: how words were hidden.
-        value: the number; of several models the mean over them.
-        low: lower end of the 95% interval; NaN where there is none.
+        value: the score; the mean over models if there are several.
+        low: lower end of the 95% interval; NaN if there is none.
         high: upper end.
-        wide_low: of several models, lower end of the interval that takes the texts for a sample too; else NaN.
+        wide_low: for several models, lower end of the interval over models and texts; else NaN.
         wide_high: upper end.
-        n: examples that have a value, or models where there are several.
-        how: what the interval is made of.
+        n: number of examples with a value; number of models if there are several.
+        how: method of the interval.
         better: whether `higher` or `lower` is better, or `neither`.
-        headline: whether it is the part that short tables show.
+        headline: whether short tables show this part.
     """
 
     metric: str
@@ -78,19 +78,18 @@ class Score:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What was measured of a model, or of several trainings of it.
+    """The evaluation of a model, or of several trainings of it.
 
     Attributes:
-        found: for each model what each metric found, example by example.
-        metrics: the options of every metric that was asked for.
+        found: for each model the values of each metric, example by example.
+        metrics: the options of every metric.
         ids: ids of all texts.
-        sample: numbers of the texts that were explained.
+        sample: numbers of the explained texts.
         labels: the classes.
-        confusion: for each model (C, C) number of texts by true class (rows) and predicted class; empty where the true
-            ones are not known.
-        words: for each explanation method the words that matter most over all texts (SP-LIME), `absolute` and by class.
-        facts: what was evaluated on what, with all options.
-        notes: what the user should know: metrics left out, and why.
+        confusion: for each model the confusion matrix (C, C), true classes as rows; empty without true labels.
+        words: for each explanation method the most important words over all texts (SP-LIME), `absolute` and by class.
+        facts: data, models and options of the evaluation.
+        notes: remarks for the user, such as metrics left out and why.
     """
 
     found: tuple[Mapping[Key, Series], ...]
@@ -115,76 +114,85 @@ class Evaluation:
 
     @classmethod
     def together(cls, evaluations: Sequence[Evaluation]) -> Evaluation:
-        """Several trainings of a model that were evaluated one by one, as one evaluation.
+        """Join evaluations of several trainings of a model.
 
         Raises:
-            ConfigError: where they were not measured on the same texts by the same metrics.
+            ConfigError: if they do not have the same texts and metrics.
         """
         if not evaluations:
             raise ConfigError("There is nothing to put together. Give at least one evaluation.")
         first = evaluations[0]
         for other in evaluations[1:]:
             if (reason := other.unlike(first)) or dict(other.metrics) != dict(first.metrics):
-                raise ConfigError(f"These differ in their {reason or 'metrics'}. Evaluate them alike.")
+                raise ConfigError(f"These differ in their {reason or 'metrics'}. Evaluate them with the same options.")
         return dataclasses.replace(
             first,
-            found=tuple(found for one in evaluations for found in one.found),
-            confusion=[table for one in evaluations for table in one.confusion],
-            facts={**first.facts, "models": sum(len(one.found) for one in evaluations)},
-            notes=tuple(dict.fromkeys(note for one in evaluations for note in one.notes)),
+            found=tuple(series for evaluation in evaluations for series in evaluation.found),
+            confusion=[table for evaluation in evaluations for table in evaluation.confusion],
+            facts={**first.facts, "models": sum(len(evaluation.found) for evaluation in evaluations)},
+            notes=tuple(dict.fromkeys(note for evaluation in evaluations for note in evaluation.notes)),
         )
 
     def unlike(self, other: Evaluation) -> str:
-        """In what another evaluation was not measured as this one; empty where the two can be set side by side."""
+        """The first difference in data or options to another evaluation; empty if the two are comparable."""
         for name in ("ids", "sample", "labels"):
             if list(getattr(self, name)) != list(getattr(other, name)):
                 return "texts" if name != "labels" else "labels"
         for name in ("texts", "seed", "rank", "explain_hide"):
             if self.facts.get(name) != other.facts.get(name):
                 return name
-        for name, mine, yours in (
+        for kind, mine, theirs in (
             ("metrics", self.metrics, other.metrics),
             ("explainers", self.facts.get("explainers", {}), other.facts.get("explainers", {})),
         ):
-            if different := [one for one in mine if one in yours and mine[one] != yours[one]]:
-                return f"options of {different[0]} ({name})"
+            for name in mine:
+                if name in theirs and mine[name] != theirs[name]:
+                    return f"options of {name} ({kind})"
         return ""
 
     @cached_property
     def scores(self) -> list[Score]:
-        """All numbers with their intervals, in the order of metrics."""
+        """All scores with their intervals, in the order of metrics."""
         return [self._score(key) for key in self.measured()]
 
     def measured(self) -> list[Key]:
-        """What was found, in the order of metrics: of all models, or of the first with the others, as agreement is."""
+        """Keys of what was measured, in the order of metrics.
+
+        That is for all models, or once for the first model together with the others, such as their agreement.
+        """
         rest = self.found[1:]
-        return [key for key in self.found[0] if all(key in one for one in rest) or not any(key in one for one in rest)]
+        keys = []
+        for key in self.found[0]:
+            models = sum(key in series for series in rest)
+            if models in (0, len(rest)):
+                keys.append(key)
+        return keys
 
     def score(self, metric: str, by: str = "", hide: str = "", part: str | None = None) -> Score:
-        """One of the scores; by default the headline of a metric, the first of those that fit.
+        """The first score that matches; by default the headline of a metric.
 
         Raises:
-            UnknownName: where there is none, with those that there are.
+            UnknownName: if there is none; the message lists the scores.
         """
-        for one in self.scores:
-            wanted = one.headline if part is None else one.part == part
-            if wanted and one.metric == metric and by in ("", one.by) and hide in ("", one.hide):
-                return one
-        asked = ", ".join(filter(None, (metric, by, hide, part)))
-        raise UnknownName("score", asked, {", ".join(filter(None, key)) for key in self.measured()})
+        for score in self.scores:
+            right_part = score.headline if part is None else score.part == part
+            if right_part and score.metric == metric and by in ("", score.by) and hide in ("", score.hide):
+                return score
+        name = ", ".join(filter(None, (metric, by, hide, part)))
+        raise UnknownName("score", name, {", ".join(filter(None, key)) for key in self.measured()})
 
     def values(self, key: Key) -> list[NDArray[np.float64]]:
-        """For each model that has them the values (N,) or records (N, ...) of the examples.
+        """For each model that has them, the values (N,) or records (N, ...) of the examples.
 
         Raises:
-            UnknownName: where there are none of this metric, by, hide and part.
+            UnknownName: if there are none with this metric, by, hide and part.
         """
         if key not in self.found[0]:
-            raise UnknownName("series", ", ".join(key), (", ".join(one) for one in self.measured()))
-        return [one[key].values for one in self.found if key in one]
+            raise UnknownName("series", ", ".join(key), (", ".join(known) for known in self.measured()))
+        return [series[key].values for series in self.found if key in series]
 
     def metric(self, name: str) -> Metric:
-        """The metric as it was asked for."""
+        """The metric with the options of this evaluation."""
         kind = METRICS.get(name)
         return kind(make(kind.Options, self.metrics.get(name, {})))
 
@@ -194,32 +202,32 @@ class Evaluation:
         values = self.values(key)
         wide = (np.nan, np.nan)
         if len(values) > 1:
-            estimate = seeds_interval([metric.statistic(one) for one in in_common(metric, values)])
+            estimate = seeds_interval([metric.statistic(x) for x in in_common(metric, values)])
             estimate = _without_false_certainty(estimate, "every training")
             if metric.averaged:
                 both = seeds_and_examples_interval(np.stack(values))
                 wide = (float(np.fmin(both.low, estimate.low)), float(np.fmax(both.high, estimate.high)))
         else:
             estimate = estimated(metric, values[0])
-        shown = part == metric.shown or not any(k[:3] == key[:3] and k[3] == metric.shown for k in self.found[0])
+        headline = part == metric.shown or (name, by, hide, metric.shown) not in self.found[0]
         return Score(
             metric=name,
             part=part,
             by=by,
             hide=hide,
             value=estimate.value,
-            low=max(estimate.low, facts.low),  # a t interval of few trainings may leave what is possible; NaN stays
+            low=max(estimate.low, facts.low),  # a t interval of few trainings may exceed the range; NaN stays
             high=min(estimate.high, facts.high),
             wide_low=max(wide[0], facts.low),
             wide_high=min(wide[1], facts.high),
             n=estimate.n,
             how=estimate.how,
             better="neither" if part in metric.properties else facts.better,
-            headline=shown,
+            headline=headline,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it but the values of examples, as JSON values; a number that is none becomes null."""
+        """All but the values of examples, as JSON values; NaN becomes null."""
         return cast(
             "dict[str, Any]",
             without_nan(
@@ -238,10 +246,10 @@ class Evaluation:
         )
 
     def save(self, folder: str | Path, overwrite: bool = False) -> Path:
-        """Write `scores.json`, and `values.jsonl` with a line a series of values.
+        """Write `scores.json`, and `values.jsonl` with one line per series of values.
 
         Raises:
-            OutputExists: where there is an evaluation already.
+            OutputExists: if the folder has an evaluation already.
         """
         folder = Path(folder)
         if (folder / SCORES).exists() and not overwrite:
@@ -252,19 +260,18 @@ class Evaluation:
                 {"model": number, **dict(zip(("metric", "by", "hide", "part"), key, strict=True))}
                 | {"over": series.over, "values": without_nan(_rounded(series.values))}
             )
-            for number, one in enumerate(self.found)
-            for key, series in one.items()
+            for number, all_series in enumerate(self.found)
+            for key, series in all_series.items()
         ]
         values = "".join(f"{line}\n" for line in lines)
         digest = hashlib.sha256(values.encode()).hexdigest()
         own = _own_values(folder, digest)
-        write_text(
-            own if (folder / SCORES).exists() else folder / VALUES, values
-        )  # old ones stay as long as they count
-        write_text(folder / SCORES, to_json({**self.to_dict(), "sha256": {VALUES: digest}}))  # from here on these count
+        # Old values stay until `scores.json` is replaced; from then on the new ones are valid.
+        write_text(own if (folder / SCORES).exists() else folder / VALUES, values)
+        write_text(folder / SCORES, to_json({**self.to_dict(), "sha256": {VALUES: digest}}))
         if own.exists():
             own.replace(folder / VALUES)
-        for path in folder.glob(OWN_VALUES):  # of one that was cut off
+        for path in folder.glob(OWN_VALUES):  # left by an interrupted save
             path.unlink()
         sweep(folder)
         return folder
@@ -274,28 +281,27 @@ class Evaluation:
         """Read what `save` wrote.
 
         Raises:
-            DataError: where the folder holds no evaluation, or a damaged one.
+            DataError: if the folder has no evaluation, or a damaged one.
         """
         folder = Path(folder)
         try:
             saved = _fitting(read_json(folder / SCORES), _SAVED)
-            found: list[dict[Key, Series]] = []
+            models: list[dict[Key, Series]] = []
             own = _own_values(folder, str(saved.get("sha256", {}).get(VALUES)))
-            kept = own if own.exists() else folder / VALUES
-            if not kept.is_file():  # a pipe would be waited for
+            path = own if own.exists() else folder / VALUES
+            if not path.is_file():  # opening a pipe would block
                 raise FileNotFoundError
-            with kept.open(encoding="utf-8") as lines:
+            with path.open(encoding="utf-8") as lines:
                 for row in map(_row, lines):
-                    found += [{} for _ in range(row["model"] + 1 - len(found))]
+                    models += [{} for _ in range(row["model"] + 1 - len(models))]
                     key = (row["metric"], row["by"], row["hide"], row["part"])
                     values = np.array(_with_nan(row["values"]), np.float64)
-                    found[row["model"]][key] = Series(values, key[3], key[1], key[2], row["over"])
-            parts = {name: saved[name] for name in ("metrics", "ids", "sample", "labels", "confusion")}
-            rest = {name: saved[name] for name in ("words", "facts")}
-            read = cls(tuple(found), **parts, **rest, notes=tuple(saved["notes"]))
-            # As they were: values are stored with fewer digits, and resampled means would differ by them.
-            read.__dict__["scores"] = [_score_of(one) for one in saved["scores"]]
-            return read
+                    models[row["model"]][key] = Series(values, key[3], key[1], key[2], row["over"])
+            names = ("metrics", "ids", "sample", "labels", "confusion", "words", "facts")
+            evaluation = cls(tuple(models), **{name: saved[name] for name in names}, notes=tuple(saved["notes"]))
+            # Scores as saved: values are stored with fewer digits, so intervals computed from them would differ.
+            evaluation.__dict__["scores"] = [_score_of(score) for score in saved["scores"]]
+            return evaluation
         except FileNotFoundError:  # FileMissing is one
             raise DataError(
                 f"{folder} holds no evaluation. Make one with: vmask evaluate MODEL DATA --out {folder}"
@@ -305,19 +311,20 @@ class Evaluation:
 
 
 def _own_values(folder: Path, digest: str) -> Path:
-    """Where values wait until they can take the place of others."""
+    """Path of new values until they can replace others."""
     return folder / Path(f"values-{digest[:16]}.jsonl").name
 
 
 def _row(line: str) -> dict[str, Any]:
-    """A line of the values."""
+    """A line of the values, checked."""
     row = _fitting(parse_json(line, f"a line of {VALUES}"), _ROW)
     if not 0 <= row["model"] < MOST_MODELS:
-        raise ValueError(f"a line of {VALUES} is of no model")
+        raise ValueError(f"a line of {VALUES} has no valid model number")
     return row
 
 
 def _fitting(value: Any, shape: Any) -> dict[str, Any]:
+    """The value, if it has the shape; else ValueError."""
     if wrong := misfit(value, shape):
         raise ValueError(wrong)
     return cast("dict[str, Any]", value)
@@ -339,11 +346,11 @@ _SAVED = {
 
 
 def in_common(metric: Metric, values: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-    """The values of the examples that all models have one of; of records all, for every example has one."""
+    """The values of the examples that have a value for all models; all records, because every example has one."""
     if not metric.averaged:
         return list(values)
-    there = np.isfinite(np.stack(values)).all(0)
-    return [one[there] for one in values]
+    shared = np.isfinite(np.stack(values)).all(0)
+    return [x[shared] for x in values]
 
 
 def _score_of(saved: Mapping[str, Any]) -> Score:
@@ -352,34 +359,39 @@ def _score_of(saved: Mapping[str, Any]) -> Score:
 
 
 def estimated(metric: Metric, values: NDArray[np.float64]) -> Estimate:
-    """The number of a metric with its interval over examples."""
+    """The score of a metric with its interval over examples."""
     if metric.averaged:
         return mean_interval(values)
     return _without_false_certainty(statistic_interval(values, metric.statistic), "every resample")
 
 
 def _without_false_certainty(estimate: Estimate, what: str) -> Estimate:
-    """Without an interval where nothing varied, as the F1 of a model without a mistake: that is no certainty."""
+    """Drop an interval of zero width, such as for the F1 of a model without mistakes: it does not mean certainty."""
     if estimate.low == estimate.high:
         return dataclasses.replace(estimate, low=np.nan, high=np.nan, how=f"no interval: {what} gives the same")
     return estimate
 
 
 def _rounded(values: NDArray[np.float64]) -> Any:
-    """As nested lists, with as many digits as single precision has."""
-    return [float(f"{one:.{DIGITS}g}") for one in values] if values.ndim == 1 else [_rounded(row) for row in values]
+    """Nested lists of the values, rounded to `DIGITS`."""
+    if values.ndim > 1:
+        return [_rounded(row) for row in values]
+    return [float(f"{value:.{DIGITS}g}") for value in values]
 
 
 def without_nan(value: Any) -> Any:
-    """JSON has no NaN."""
+    """JSON values with None for NaN and infinity, which JSON does not have."""
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: without_nan(one) for key, one in value.items()}
+        return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return [without_nan(one) for one in value]
+        return [without_nan(item) for item in value]
     return value
 
 
 def _with_nan(value: Any) -> Any:
-    return [_with_nan(one) for one in value] if isinstance(value, list) else float("nan") if value is None else value
+    """Numbers or nested lists of them, with NaN for None."""
+    if isinstance(value, list):
+        return [_with_nan(item) for item in value]
+    return float("nan") if value is None else value

@@ -1,4 +1,4 @@
-"""One evaluation: texts are explained and measured a few at a time, so memory does not grow with their number."""
+"""Run an evaluation in batches of texts, so that memory does not grow with their number."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from vmask.text.words import chunks
 log = logging.getLogger("vmask")
 
 FLOOR = "random"
-"""The explanation method that every other must beat; it is always measured too."""
+"""The baseline method that every other must beat; it is always evaluated too."""
 TOP_WORDS = 10
 SEEN = 3
-"""Places that a word must stand in where words are ranked by a mean, of which a rare word's says little."""
+"""Minimum occurrences of a word in a ranking by means, because means of rare words are unreliable."""
 NAN = float("nan")
 
 Explain = Callable[[Iterable[str]], Iterator[Explanation]]
 Kept = Callable[[int, Mapping[str, Any], Explain, int], Explain]
-"""What keeps explanations in files: of the number of a model, what is asked of it, what explains texts, and how many of
-those it works on together."""
+"""Stores explanations in files: from the number of a model, the request, a function that explains texts and its batch
+size to such a function that uses the files."""
 
 
 class Run:
-    """One evaluation. Texts are explained and measured a few at a time, so memory does not grow with their number."""
+    """One evaluation: explains texts and measures metrics, batch by batch."""
 
     def __init__(
         self,
@@ -52,29 +52,31 @@ class Run:
         keep: Kept | None,
     ) -> None:
         self.config, self.methods = config, methods
-        self.of_models = {name: one for name, one in metrics.items() if isinstance(one, ModelMetric)}
-        self.of_explanations = {name: one for name, one in metrics.items() if isinstance(one, ExplanationMetric)}
+        self.of_models = {name: metric for name, metric in metrics.items() if isinstance(metric, ModelMetric)}
+        self.of_explanations = {
+            name: metric for name, metric in metrics.items() if isinstance(metric, ExplanationMetric)
+        }
         self.metrics, self.models, self.progress, self.keep = metrics, models, progress, keep
         self.notes: list[str] = []
         self.used: list[str] = []
 
     def measure(self, subject: Subject, number: int) -> tuple[dict[Key, Series], dict[str, Any]]:
-        """All that the metrics find of a model, and the words that matter most by its explanations."""
+        """The values of all metrics for a model, and the most important words of its explanations."""
         for metric in self.metrics.values():
             if number == 0 and (cost := metric.cost(subject)):
-                log.info(f"{cost}{f', for each of {self.models} models' * (self.models > 1)}")
-        found: dict[Key, Series] = {}
+                log.info(cost if self.models == 1 else f"{cost}, for each of {self.models} models")
+        values: dict[Key, Series] = {}
         words: dict[str, Any] = {}
         if self.of_explanations:
             self.used = self._usable(subject)
-            found, words = self._explained(subject, number)
+            values, words = self._explained(subject, number)
         for name, metric in self.of_models.items():
-            found |= {(name, one.by, one.hide, one.part): one for one in metric.measure(subject)}
+            values |= {(name, series.by, series.hide, series.part): series for series in metric.measure(subject)}
         order = list(self.metrics)
-        return {key: found[key] for key in sorted(found, key=lambda key: order.index(key[0]))}, words
+        return {key: values[key] for key in sorted(values, key=lambda key: order.index(key[0]))}, words
 
     def _usable(self, subject: Subject) -> list[str]:
-        """The methods that this model can be explained by."""
+        """The explanation methods that apply to this model."""
         usable = []
         for name in self.methods:
             needs = EXPLAINERS.get(name).needs
@@ -87,7 +89,7 @@ class Run:
         return usable
 
     def _explained(self, subject: Subject, number: int) -> tuple[dict[Key, Series], dict[str, Any]]:
-        """What metrics of explanations find, text by text."""
+        """The values of metrics of explanations, text by text."""
         texts = [subject.texts[i] for i in subject.sample]
         streams = {name: self._stream(subject, number, name, texts) for name in self.used}
         sums = {name: WordSums() for name in self.used if name != FLOOR}
@@ -99,33 +101,34 @@ class Run:
             done = 0
             for chunk in chunks(texts, CHUNK):
                 explanations = {name: list(islice(stream, len(chunk))) for name, stream in streams.items()}
-                for name, one in sums.items():
+                for name, word_sums in sums.items():
                     for explanation in explanations[name]:
-                        one.add(explanation)
+                        word_sums.add(explanation)
                 rows = subject.sample[done : done + len(chunk)]
-                for key, some in self._of_chunk(subject, chunk, rows, explanations):
+                for key, new in self._of_chunk(subject, chunk, rows, explanations):
                     row = values.setdefault(key, [])
-                    row += [NAN] * (done - len(row)) + [float(one) for one in some]
+                    row += [NAN] * (done - len(row)) + [float(value) for value in new]
                 done += len(chunk)
                 advance(len(chunk))
         for stream in streams.values():
             next(stream, None)  # a file of explanations is finished when its stream ends
-        found = {
+        series = {
             key: Series(np.array(row + [NAN] * (done - len(row))), key[3], key[1], key[2], "sample")
             for key, row in values.items()
         }
-        return found, {name: _top_words(one, EXPLAINERS.get(name).signed) for name, one in sums.items()}
+        return series, {name: _top_words(sums[name], EXPLAINERS.get(name).signed) for name in sums}
 
     def _stream(self, subject: Subject, number: int, name: str, texts: Sequence[str]) -> Iterator[Explanation]:
-        """The explanations of all texts by one method, one after the other."""
-        explain = self._explain(subject.predictor, name)
-        started: Explain = partial(explain, seed=self.config.seed, workers=self.config.workers)
+        """The explanations of all texts by one method, in order."""
+        explain: Explain = partial(
+            self._explain(subject.predictor, name), seed=self.config.seed, workers=self.config.workers
+        )
         if self.keep is not None:
             kind, options = EXPLAINERS.get(name), self.methods[name]
-            asked = {"method": name, "options": options, "seed": self.config.seed if kind.draws else None}
-            asked["hide"] = (self.config.explain_hide or "remove") if kind.hides else None
-            started = self.keep(number, asked, started, at_once(subject.predictor, kind(make(kind.Options, options))))
-        return started(texts)
+            request = {"method": name, "options": options, "seed": self.config.seed if kind.draws else None}
+            request["hide"] = (self.config.explain_hide or "remove") if kind.hides else None
+            explain = self.keep(number, request, explain, at_once(subject.predictor, kind(make(kind.Options, options))))
+        return explain(texts)
 
     def _explain(self, predictor: Any, name: str) -> Callable[..., Iterator[Explanation]]:
         hide = self.config.explain_hide if EXPLAINERS.get(name).hides else None
@@ -138,21 +141,21 @@ class Run:
         rows: NDArray[np.int64],
         explanations: Mapping[str, Sequence[Explanation]],
     ) -> Iterator[tuple[Key, Sequence[float] | NDArray[Any]]]:
-        """A value for each of a few texts, of every metric, way of hiding, method and part."""
+        """Values of a batch of texts for every metric, way of hiding, method and part."""
         docs = subject.predictor.prepare(chunk)
-        asked = {hide: Questions(subject.predictor, docs, hide) for hide in ("", *subject.hides)}
+        questions = {hide: Questions(subject.predictor, docs, hide) for hide in ("", *subject.hides)}
         for name, explained in explanations.items():
-            targets = [number_of(one.target, subject.predictor.labels) for one in explained]
+            targets = [number_of(explanation.target, subject.predictor.labels) for explanation in explained]
             again = (
                 partial(self._again, subject.predictor, name, chunk, explained) if EXPLAINERS.get(name).draws else None
             )
-            # Another seed of the method too: else random scores would be the same for every training.
+            # With another seed of the method, or random scores would be the same for every training.
             others = [
                 partial(self._again, other, name, chunk, explained, self.config.seed + number)
                 for number, other in enumerate(subject.others, 1)
             ]
-            whole = Case(
-                questions=asked[""],
+            case = Case(
+                questions=questions[""],
                 explanations=explained,
                 targets=targets,
                 rank=self.config.rank,
@@ -161,17 +164,17 @@ class Run:
                 others=others,
                 seed=self.config.seed,
             )
-            cases = {hide: replace(whole, questions=questions) for hide, questions in asked.items()}
+            cases = {hide: replace(case, questions=questions[hide]) for hide in questions}
             for metric_name, metric in self.of_explanations.items():
                 for hide in subject.hides if metric.hides else ("",):
-                    for part, some in metric.measure(cases[hide]).items():
-                        yield (metric_name, name, hide, part), some
+                    for part, values in metric.measure(cases[hide]).items():
+                        yield (metric_name, name, hide, part), values
 
     def _again(
         self, predictor: Any, name: str, chunk: Sequence[str], explained: Sequence[Explanation], seed: int
     ) -> list[Explanation]:
-        """The same texts explained for the same classes, with another seed or of another model."""
-        targets = [one.target for one in explained]
+        """Explain the same texts for the same classes, with another seed or another model."""
+        targets = [explanation.target for explanation in explained]
         return list(self._explain(predictor, name)(chunk, seed=seed, workers=1, target=targets))
 
 
@@ -190,9 +193,10 @@ def _explain(
 
 
 def _top_words(sums: WordSums, signed: bool) -> dict[str, Any]:
-    """The words that matter most over all texts: by the sum of absolute scores, and of each class by that of signed.
+    """The most important words over all texts: by the sum of absolute scores, and for each class of signed scores.
 
-    A sum of scores that are never below 0, as a mask's, is highest for frequent words; there it is the mean of a place.
+    Sums of scores that are never negative, such as those of a mask, are highest for frequent words; so these are ranked
+    by their mean per occurrence.
     """
     if not signed:
         seen = sums.ranked("count", min_count=SEEN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import isnan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,19 +14,19 @@ if TYPE_CHECKING:
 
 ARROWS = {"higher": " ↑", "lower": " ↓", "neither": ""}
 MANY_CLASSES = 12
-"""Classes above which a confusion matrix is no longer for reading."""
+"""Number of classes above which a confusion matrix is not readable."""
 WIDTH = 120
 GAP = 2
 """Spaces between columns."""
 
 Cell = tuple[str, str]
-"""What stands in a cell, and what goes below it where there is no room beside it."""
+"""Main text of a cell, and what follows it: in the same line if there is room, else below."""
 EMPTY: Cell = ("", "")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number; a dash where there is none."""
-    return f"{round(value, digits) + 0.0:.{digits}f}" if value == value else "–"  # 0 has no sign
+    """A number with a fixed number of decimals; a dash for NaN."""
+    return "–" if isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"  # + 0.0 turns -0 into 0
 
 
 def with_interval(score: Score, digits: int = 3) -> str:
@@ -34,49 +35,52 @@ def with_interval(score: Score, digits: int = 3) -> str:
 
 
 def _value_and_interval(score: Score, digits: int = 3) -> Cell:
-    value, low, high = (number(one, digits) for one in (score.value, score.low, score.high))
-    return value, f"[{low}, {high}]" if score.low == score.low else ""
+    interval = "" if isnan(score.low) else f"[{number(score.low, digits)}, {number(score.high, digits)}]"
+    return number(score.value, digits), interval
 
 
 def score_tables(evaluation: Evaluation, all_parts: bool = False, width: int | None = None) -> Iterator[Table]:
-    """Scores of explanations and rankings, a table for metrics that have the same of these; a column for each.
+    """Tables of scores with a column for each explanation method or ranking; metrics with the same columns share one.
 
     Args:
-        evaluation: what was measured.
-        all_parts: every part of a metric, not its headline alone.
-        width: characters in a line; where a table is wider intervals go below their numbers, and columns into another
-            table.
+        evaluation: the evaluation.
+        all_parts: show every part of a metric, not only its headline.
+        width: characters in a line; in a wider table intervals go below their numbers, and the remaining columns into
+            another table.
     """
-    shown = [one for one in evaluation.scores if one.by and (one.headline or all_parts)]
     by_metric: dict[str, list[Score]] = {}
-    for score in shown:
-        by_metric.setdefault(score.metric, []).append(score)
+    for score in evaluation.scores:
+        if score.by and (score.headline or all_parts):
+            by_metric.setdefault(score.metric, []).append(score)
     groups: dict[tuple[str, ...], list[str]] = {}
     for metric, scores in by_metric.items():
-        groups.setdefault(tuple(dict.fromkeys(one.by for one in scores)), []).append(metric)
+        groups.setdefault(tuple(dict.fromkeys(score.by for score in scores)), []).append(metric)
     for columns, metrics in groups.items():
         rows = [row for metric in metrics for row in _rows(by_metric[metric], columns)]
         first: list[list[Cell]] = [[("metric", ""), *(row[0] for row in rows)]]
         if any(row[1] != EMPTY for row in rows):
             first.append([("hidden by", ""), *(row[1] for row in rows)])
-        rest = [[(by, ""), *(row[number] for row in rows)] for number, by in enumerate(columns, 2)]
+        rest = [[(by, ""), *(row[column] for row in rows)] for column, by in enumerate(columns, 2)]
         yield from _fitting(first, rest, width)
 
 
 def _rows(scores: Sequence[Score], columns: Sequence[str]) -> Iterator[tuple[Cell, ...]]:
-    cells = {(one.part, one.hide, one.by): _value_and_interval(one) for one in scores}
-    hidden = {one.part for one in scores if one.hide}
-    for part, hide in dict.fromkeys((one.part, one.hide) for one in scores if one.hide or one.part not in hidden):
-        name, _, rest = _named(next(one for one in scores if one.part == part)).partition(" " if part else "\0")
-        yield (
-            (name, rest),
-            (hide, ""),
-            *(cells.get((part, hide, by)) or cells.get((part, "", by), EMPTY) for by in columns),
-        )
+    """Rows of a table: name, way of hiding, then a cell for each column."""
+    cells = {(score.part, score.hide, score.by): _value_and_interval(score) for score in scores}
+    hidden = {score.part for score in scores if score.hide}
+    rows: dict[tuple[str, str], Score] = {}
+    for score in scores:
+        if score.hide or score.part not in hidden:
+            rows.setdefault((score.part, score.hide), score)
+    for (part, hide), score in rows.items():
+        metric = _named(score)
+        name, _, rest = metric.partition(" ") if part else (metric, "", "")
+        values = (cells.get((part, hide, by)) or cells.get((part, "", by), EMPTY) for by in columns)
+        yield (name, rest), (hide, ""), *values
 
 
 def _fitting(first: list[list[Cell]], rest: list[list[Cell]], width: int | None) -> Iterator[Table]:
-    """One table of the columns, or some that each have the first of them and as many of the rest as fit."""
+    """One table of all columns; or several, each with the first columns and as many of the rest as fit."""
     if width is None or _wide([*first, *rest], " ") <= width:
         yield _table(first, rest, " ")
         return
@@ -111,8 +115,8 @@ def _text(cell: Cell, between: str) -> str:
 
 
 def evaluation_text(evaluation: Evaluation, width: int = WIDTH) -> str:
-    """An evaluation as plain text: scores of predictions a line each, then tables."""
-    lines = [f"{_named(one)} {with_interval(one)}" for one in evaluation.scores if not one.by]
+    """An evaluation as plain text: one line per score of predictions, then tables."""
+    lines = [f"{_named(score)} {with_interval(score)}" for score in evaluation.scores if not score.by]
     tables = (_plain(table, width) for table in score_tables(evaluation, width=width))
     return "\n\n".join(filter(None, ["\n".join(lines), *tables]))
 
@@ -127,13 +131,13 @@ def _plain(table: Table, width: int) -> str:
     from rich.console import Console
 
     console = Console(width=width, color_system=None, highlight=False)
-    with console.capture() as caught:
+    with console.capture() as capture:
         console.print(table)
-    return "\n".join(line.rstrip() for line in caught.get().splitlines())
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
 def confusion_table(evaluation: Evaluation) -> Table | None:
-    """How often each class was taken for which; None without true labels, of several models or of many classes."""
+    """Confusion matrix; None without true labels, for several models or for many classes."""
     from rich.table import Table
 
     if len(evaluation.confusion) != 1 or len(evaluation.labels) > MANY_CLASSES:
@@ -155,16 +159,17 @@ def comparison_table(comparison: Comparison) -> Table:
     heads = ("metric", "by", "hidden by", a, b, f"{b} minus {a}", "p (Holm)")
     table = Table(*heads, box=None, header_style="bold", padding=(0, 2, 0, 0))
     for row in comparison.rows:
-        one = row.difference
-        between = "not tested" if one is None else f"{one.value:+.3f}"
-        if one is not None and one.low == one.low:
-            between += f" [{one.low:+.3f}, {one.high:+.3f}]"
-        table.add_row(_named(row), row.by, row.hide, number(row.a), number(row.b), between, p_value(row.p_holm))
+        difference = "not tested"
+        if row.difference is not None:
+            difference = f"{row.difference.value:+.3f}"
+            if not isnan(row.difference.low):
+                difference += f" [{row.difference.low:+.3f}, {row.difference.high:+.3f}]"
+        table.add_row(_named(row), row.by, row.hide, number(row.a), number(row.b), difference, p_value(row.p_holm))
     return table
 
 
 def comparison_words(comparison: Comparison) -> list[str]:
-    """What the comparison says, a line a verdict."""
+    """The verdicts, one per line, with the scores that they are about."""
     verdicts: dict[str, list[str]] = {}
     for row in comparison.rows:
         verdicts.setdefault(row.verdict, []).append(called(row))
@@ -172,7 +177,7 @@ def comparison_words(comparison: Comparison) -> list[str]:
 
 
 def called(row: Compared) -> str:
-    """What a row of a comparison is about: metric and part, and by what explanations and hiding."""
+    """Name of a row of a comparison: metric and part, with explanation method and way of hiding."""
     how = ", ".join(filter(None, (row.by, row.hide)))
     return f"{row.metric} {row.part}".strip() + (f" ({how})" if how else "")
 
@@ -182,5 +187,7 @@ def _named(row: Score | Compared) -> str:
 
 
 def p_value(value: float) -> str:
-    """A p-value in three digits; empty where there is none."""
-    return "" if value != value else "< 0.001" if value < 0.001 else f"{value:.3f}"
+    """A p-value with three decimals; empty for NaN."""
+    if isnan(value):
+        return ""
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""What models are measured on: texts, wherever they are from, and what a model says of them."""
+"""Texts to evaluate on, from any source, and the predictions of a model for them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from vmask.text.words import chunks
 
 PREDICTED_AT_ONCE = 2000
 SPLIT = "test"
-"""The split of a dataset that models are measured on where none is named."""
+"""Default split of a dataset."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of an evaluation, wherever they are from."""
+    """The texts of an evaluation, from any source."""
 
     texts: Sequence[str]
     labels: Sequence[Any] | None
@@ -40,10 +40,9 @@ class Texts:
 
     @property
     def digest(self) -> str:
-        """What tells these texts and labels from others."""
-        return digest_of(
-            [list(self.texts), None if self.labels is None else [str(as_label(one)) for one in self.labels]]
-        )
+        """Identifies these texts and labels."""
+        labels = None if self.labels is None else [str(as_label(label)) for label in self.labels]
+        return digest_of([list(self.texts), labels])
 
 
 def digest_of(value: Any) -> str:
@@ -61,19 +60,19 @@ def load_data(
     data_dir: str | None = None,
     labelled: bool = True,
 ) -> Dataset | Split:
-    """What a model is measured on: all rows of a single file, else a dataset or a folder with its splits.
+    """Load data to evaluate on: all rows of a single file, or a dataset or folder with its splits.
 
     Args:
         source: a file, a folder of splits, or the name of a dataset.
-        about: what the model says of its training data; columns of files and folders are by default the same.
-        split: which split of a dataset is wanted, by default `test`; it must be there.
+        about: what the model says about its training data; files and folders have the same columns by default.
+        split: required split of a dataset, by default `test`.
         text: the column with the texts.
         label: the column with the labels.
         data_dir: folder with local datasets.
         labelled: False to leave the labels out.
 
     Raises:
-        UnknownName: for a dataset or split that is not there.
+        UnknownName: for a dataset or split that does not exist.
         DataError: for data that cannot be used.
     """
     path = Path(source)
@@ -95,17 +94,17 @@ def load_data(
 def texts_of(
     data: Any, split: str | None = None, about: Mapping[str, Any] | None = None, labelled: bool = True
 ) -> Texts:
-    """The texts of a dataset's split, of a file, of a `Split`, or given as they are, with their labels or without.
+    """The texts of a split of a dataset, of a file or of a `Split`, or given directly, with or without labels.
 
     Args:
-        data: a file, a folder of splits or the name of a dataset; a `Dataset` or `Split`; texts and labels as a pair,
-            or texts alone; or `Texts`, which are returned.
-        split: which split of a dataset; by default `test`.
-        about: as for `load_data`.
+        data: a file, a folder of splits or the name of a dataset; a `Dataset` or `Split`; a pair of texts and labels;
+            only texts; or `Texts`, which are returned.
+        split: split of a dataset; by default `test`.
+        about: as in `load_data`.
         labelled: False to leave the labels out.
 
     Raises:
-        UnknownName: for a dataset or split that is not there.
+        UnknownName: for a dataset or split that does not exist.
         DataError: for texts or labels that cannot be used.
     """
     texts = data if isinstance(data, Texts) else _texts_of(data, split, about or {}, labelled)
@@ -159,20 +158,20 @@ def _of_split(
 
 
 def class_numbers(labels: Sequence[Any], classes: Sequence[Any]) -> NDArray[np.int64]:
-    """(N,) numbers of labels, which are compared by their text.
+    """(N,) class numbers of labels, which are compared as strings.
 
     Raises:
         DataError: for a label that the model does not know.
     """
-    code = {str(as_label(label)): number for number, label in enumerate(classes)}
-    spelt = [str(as_label(label)) for label in labels]
-    if unseen := sorted({label for label in spelt if label not in code}):
+    numbers = {str(as_label(label)): number for number, label in enumerate(classes)}
+    names = [str(as_label(label)) for label in labels]
+    if unseen := sorted(set(names) - set(numbers)):
         raise DataError(
             f"The texts have labels that the model was not trained on: {', '.join(unseen[:5])}. "
-            f"It knows: {', '.join(code)}. Check the label column, drop those rows, or leave all labels out "
+            f"It knows: {', '.join(numbers)}. Check the label column, drop those rows, or leave all labels out "
             "(labelled=False, --unlabelled) to measure explanations alone."
         )
-    return np.array([code[label] for label in spelt], np.int64)
+    return np.array([numbers[name] for name in names], np.int64)
 
 
 def subject_of(
@@ -185,9 +184,9 @@ def subject_of(
     planted: bool,
     others: tuple[Any, ...],
 ) -> Subject:
-    """A model with what it says of the texts."""
+    """A model with its predictions for the texts."""
     numbers = None if texts.labels is None else class_numbers(texts.labels, predictor.labels)
-    parts = [predictor.predict_docs(predictor.prepare(some)) for some in chunks(texts.texts, PREDICTED_AT_ONCE)]
+    parts = [predictor.predict_docs(predictor.prepare(chunk)) for chunk in chunks(texts.texts, PREDICTED_AT_ONCE)]
     return Subject(
         predictor=predictor,
         texts=texts.texts,
@@ -206,8 +205,9 @@ def subject_of(
 
 
 def confusion(subject: Subject) -> list[list[int]]:
-    """(C, C) number of texts by true class (rows) and predicted class."""
+    """(C, C) confusion matrix: number of texts by true class (rows) and predicted class."""
     classes = len(subject.predictor.labels)
     assert subject.labels is not None
     table = np.bincount(subject.labels * classes + subject.predicted, minlength=classes**2)
-    return [[int(one) for one in row] for row in table.reshape(classes, classes)]
+    counts: list[list[int]] = table.reshape(classes, classes).tolist()
+    return counts

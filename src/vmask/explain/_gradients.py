@@ -1,4 +1,4 @@
-"""What the gradient methods share: the way to captum, and from positions at the seam to words."""
+"""Shared by the gradient methods: access to captum, and word scores from scores of positions at the seam."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class GradientExplainer(Explainer):
-    """A method that follows the gradient of the target's probability back to what the classifier sees at the seam.
+    """A method that uses the gradient of the target's probability at what the classifier sees at the seam.
 
     Attributes:
         kind: name of the method in `captum.attr`.
-        baseline: what the vectors of words are compared with; empty where with nothing.
+        baseline: baseline of the word vectors; empty if the method has none.
 
     Raises:
-        MissingExtra: where captum is not installed.
+        MissingExtra: if captum is not installed.
     """
 
     hides = False
@@ -39,7 +39,7 @@ class GradientExplainer(Explainer):
 
     def __init__(self, options: Any = None) -> None:
         super().__init__(options)
-        self.captum()  # a missing library is reported before the first text is looked at
+        self.captum()  # reports a missing library before the first text
 
     def captum(self) -> Any:
         """The class of the method in captum."""
@@ -49,30 +49,29 @@ class GradientExplainer(Explainer):
             raise MissingExtra(f"method={self.name}", "gradients") from None
 
     def attribute(self, seam: AtSeam, targets: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """(B, T) scores of positions for the classes (B,), and details: a value a text (B,) each."""
+        """(B, T) scores of positions for the classes (B,), and details with one value per text (B,)."""
         raise NotImplementedError
 
     def explain_batch(
         self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts, in batches of like length."""
-        found: list[Explanation | None] = [None] * len(docs)
+        """Explain texts, in batches of similar length."""
+        explanations: list[Explanation | None] = [None] * len(docs)
         for seam in predictor.at_seam(docs):
             probabilities = seam.probabilities.cpu().numpy()
-            asked = None if targets is None else [targets[row] for row in seam.rows]
-            chosen = classes_of(probabilities, asked)
+            chosen = classes_of(probabilities, None if targets is None else [targets[row] for row in seam.rows])
             values, details = self.attribute(seam, torch.tensor(chosen, device=seam.z.device))
             scores = values.detach().cpu().numpy().astype(np.float64)
             for at, (row, target) in enumerate(zip(seam.rows.tolist(), chosen, strict=True)):
-                found[row] = self._explanation(
+                explanations[row] = self._explanation(
                     predictor,
                     docs[row],
                     scores[at],
                     target,
                     probabilities[at, target],
-                    {name: float(one[at]) for name, one in details.items()},
+                    {name: float(values_of[at]) for name, values_of in details.items()},
                 )
-        for explanation in found:
+        for explanation in explanations:
             assert explanation is not None
             yield explanation
 
@@ -85,18 +84,21 @@ class GradientExplainer(Explainer):
         probability: float,
         details: dict[str, Any],
     ) -> Explanation:
-        made = self.finished(predictor, doc, per_word(values, doc, self.signed), target, probability, **details)
-        return replace(made, options={**made.options, "baseline": self.baseline}) if self.baseline else made
+        scores = per_word(values, doc, self.signed)
+        explanation = self.finished(predictor, doc, scores, target, probability, **details)
+        if not self.baseline:
+            return explanation
+        return replace(explanation, options={**explanation.options, "baseline": self.baseline})
 
 
 def per_word(values: NDArray[np.float64], doc: Doc, signed: bool) -> NDArray[np.float64]:
-    """(W,) scores of words from those of positions (T,), which may have padding behind; 0 for a word without pieces.
+    """(W,) scores of words from scores of positions (T,), padding ignored; 0 for a word without pieces.
 
     Args:
         values: scores of positions.
         doc: the text.
-        signed: a word gets the sum over its pieces, and several words share a piece equally, so that the scores of a
-            text keep their sum. Else it gets the highest of its pieces.
+        signed: True to sum over the pieces of a word, with a piece of several words divided equally, which preserves
+            the sum of a text; False for the maximum over its pieces.
     """
     if doc.owners is None:
         return values[: len(doc.spans)]

@@ -1,7 +1,7 @@
 """Weighted linear models of 0/1 features with a ridge penalty, from sums over the perturbations alone.
 
-The sums take the square of the number of features, whatever the number of perturbations, and every model of any subset
-of the features can be had from them.
+The size of the sums is the square of the number of features, for any number of perturbations, and they suffice to fit
+a model of any subset of the features.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 NO_PENALTY = 1e-12
-"""Share of the largest sum below which a penalty is lost in the rounding of the others."""
+"""Penalty, relative to the largest sum, below which it is lost in rounding errors."""
 
 
 class Moments:
     """Weighted sums of products of features, answers and 1.
 
-    All are counted from the first perturbation, the whole text. So answers that hardly differ keep their digits, and
-    so do perturbations of hardly any weight beside it.
+    All are relative to the first perturbation, the whole text. This keeps the precision of answers that hardly differ
+    and of perturbations with small weights.
 
     Args:
         features: d.
@@ -39,11 +39,11 @@ class Moments:
         if self._origin is None:
             self._origin = rows[0, :-1].copy()
         rows[:, :-1] -= self._origin
-        # By torch: numpy's threads would go on spinning for a while and get in the way of those that run the model.
+        # With torch: numpy's threads keep spinning for a while, which slows down the threads that run the model.
         self._sums += (torch.from_numpy(rows * weights[:, None]).t() @ torch.from_numpy(rows)).numpy()
 
     def centred(self) -> Array:
-        """(d + 1, d + 1) sums of products of deviations from the weighted means; the last is the answer."""
+        """(d + 1, d + 1) sums of products of deviations from the weighted means; the last row is the answer."""
         last = self._sums[-1]
         centred: Array = self._sums[:-1, :-1] - np.outer(last[:-1], last[:-1]) / last[-1]
         return centred
@@ -66,7 +66,7 @@ def ridge(systems: Sequence[Array], used: Sequence[NDArray[np.int64]], alpha: fl
 
     Args:
         systems: (d_i + 1, d_i + 1) what `Moments.centred` gives.
-        used: for each the features that the model may use; the coefficients of others are 0.
+        used: the features that each model may use; the coefficients of others are 0.
         alpha: strength of the penalty; the intercept is not penalised.
     """
     coefficients = [np.zeros(len(system) - 1) for system in systems]
@@ -75,7 +75,7 @@ def ridge(systems: Sequence[Array], used: Sequence[NDArray[np.int64]], alpha: fl
         left = system[np.ix_(features, features)]
         if alpha > NO_PENALTY * np.abs(left).max(initial=0.0):
             same_size.setdefault(len(features), []).append(number)
-        else:  # features that are always hidden together leave no unique answer: the smallest
+        else:  # features that are always hidden together have no unique solution: take the smallest
             inverse = np.linalg.pinv(left, rcond=NO_PENALTY, hermitian=True)
             coefficients[number][features] = inverse @ system[features, -1]
     for size, numbers in same_size.items():
@@ -112,7 +112,7 @@ def forward_selection(system: Array, count: int) -> NDArray[np.int64]:
     chosen: list[int] = []
     for _ in range(min(count, len(size))):
         free = np.diag(left)[:-1]
-        new = free > 1e-10 * np.maximum(size, 1e-300)  # else it is a sum of others
+        new = free > 1e-10 * np.maximum(size, 1e-300)  # otherwise it is a linear combination of others
         gain = np.divide(left[:-1, -1] ** 2, free, out=np.zeros(len(size)), where=new)
         gain[chosen] = -1.0
         best = int(gain.argmax())

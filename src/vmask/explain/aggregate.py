@@ -1,7 +1,7 @@
-"""What explanations of many texts say together: the words that matter most, and a few texts that show most of them.
+"""Aggregate explanations of many texts: the most important words, and a few texts that show most of them.
 
-Both follow SP-LIME (Ribeiro et al. 2016) and take explanations of any one method. There `W[i, j]` is the importance of
-word j in text i: the sum of its scores over the places where it stands.
+Both follow SP-LIME (Ribeiro et al. 2016) and take explanations of any single method. `W[i, j]` is the importance of
+word j in text i: the sum of its scores over its occurrences.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from vmask.errors import ConfigError, UnknownName
 from vmask.explain.contract import Explanation
 
 RANKINGS = ("signed", "absolute", "mean", "count")
-"""What words can be ranked by: fields of `GlobalWord`."""
+"""Fields of `GlobalWord` that words can be ranked by."""
 
 
 @dataclass(frozen=True)
 class GlobalWord:
-    """How much a word matters over many texts.
+    """Importance of a word over many texts.
 
     Attributes:
         word: the word.
         signed: sum of `W[i, j]`, scores for and against the explained class taken together.
         absolute: sum of `|W[i, j]|`.
-        mean: `signed` by text.
-        texts: number of texts that it stands in.
-        count: number of places where it stands.
-        by_label: `signed` of each explained class, whichever of them was asked for.
+        mean: `signed` divided by `texts`.
+        texts: number of texts with the word.
+        count: number of occurrences.
+        by_label: `signed` for each explained class, also if only one was selected.
     """
 
     word: str
@@ -47,7 +47,7 @@ class GlobalWord:
 
 @dataclass
 class _Sums:
-    """A word in the explanations of one class, so far."""
+    """Running sums of a word in the explanations of one class."""
 
     signed: float = 0.0
     absolute: float = 0.0
@@ -65,26 +65,27 @@ def global_importance(
 ) -> list[GlobalWord]:
     """Words by their importance over all texts, highest first; ties to the more frequent word, then by the alphabet.
 
-    `signed` is what the paper calls post-hoc global importance, "the sum over all local importance scores of a
-    feature". Its table has almost only positive words, as a sum for one class would: explain every text for the same
-    target to get that, or ask for a `label`. `absolute` gives the order of the lime package, whose `sqrt(sum |W|)`
-    rises with it. `mean` does not grow with frequency; a rare word's says little, so give a `min_count`.
+    `signed` is the post-hoc global importance of the paper, "the sum over all local importance scores of a feature".
+    Its table has almost only positive words, like a sum for one class: explain every text for the same target to get
+    that, or select a `label`. `absolute` gives the order of the lime package, whose `sqrt(sum |W|)` is monotonic in it.
+    `mean` does not grow with frequency; it is unreliable for rare words, so set a `min_count`.
 
-    Where `lime` was told `features=type`, all places of a word have the same coefficient. It is counted once a text,
+    With `features=type` of `lime`, all occurrences of a word have the same coefficient. It is counted once per text,
     as in the package.
 
     Args:
-        explanations: of one method; a stream is read once, and memory depends on distinct words and classes alone.
+        explanations: explanations of one method; an iterator is read once, and memory depends only on the number of
+            distinct words and classes.
         by: `signed`, `absolute`, `mean` or `count`.
-        label: count the explanations of this class alone; by default all.
-        min_count: leave out words that stand in fewer places.
-        lower: whether words that differ by capitals alone are one.
+        label: use only the explanations of this class; by default all.
+        min_count: leave out words with fewer occurrences.
+        lower: whether to ignore case.
 
     Raises:
         ConfigError: for explanations of different methods.
         UnknownName: for another ranking, or a label that no explanation has.
     """
-    _check_ranking(by)  # before the stream is read, which may take long
+    _check_ranking(by)  # before the iterator is read, which may take long
     sums = WordSums(lower)
     for explanation in explanations:
         sums.add(explanation)
@@ -92,12 +93,12 @@ def global_importance(
 
 
 class WordSums:
-    """What `global_importance` adds up, for explanations that come one at a time and serve other ends besides.
+    """The sums of `global_importance`, for explanations that are added one at a time.
 
-    Memory depends on distinct words and classes alone.
+    Memory depends only on the number of distinct words and classes.
 
     Args:
-        lower: whether words that differ by capitals alone are one.
+        lower: whether to ignore case.
 
     >>> sums = WordSums()
     >>> sums.add(Explanation("Good!", ("Good", "!"), ((0, 4), (4, 5)), (0.5, -0.25), "pos", 0.9, "lime"))
@@ -114,20 +115,20 @@ class WordSums:
         """Add the scores of a text.
 
         Raises:
-            ConfigError: for an explanation of another method than those before.
+            ConfigError: for an explanation of another method than the earlier ones.
         """
         self._method = _same_method(self._method, explanation)
         words = self._sums[explanation.target]
         for word in explanation.words:
             words[word.lower() if self.lower else word].count += 1
         for word, weight in _weights(explanation, self.lower).items():
-            one = words[word]
-            one.signed += weight
-            one.absolute += abs(weight)
-            one.texts += 1
+            sums = words[word]
+            sums.signed += weight
+            sums.absolute += abs(weight)
+            sums.texts += 1
 
     def ranked(self, by: str = "signed", label: Any = None, min_count: int = 1) -> list[GlobalWord]:
-        """The words so far, as `global_importance` gives them; more can be added later.
+        """The words so far, as `global_importance` returns them; more explanations can be added later.
 
         Raises:
             UnknownName: for another ranking, or a label that no explanation has.
@@ -138,7 +139,8 @@ class WordSums:
             from vmask.explain.api import number_of  # brings torch along, which nothing else here needs
 
             chosen = [chosen[number_of(label, chosen)]]
-        ranked = [_word(word, sums, chosen) for word in {word: None for target in chosen for word in sums[target]}]
+        distinct = dict.fromkeys(word for target in chosen for word in sums[target])
+        ranked = [_word(word, sums, chosen) for word in distinct]
         return sorted(
             (word for word in ranked if word.count >= min_count),
             key=lambda word: (-getattr(word, by), -word.count, word.word),
@@ -152,47 +154,47 @@ def pick(
 
     The greedy submodular pick of SP-LIME: each text in turn is the one that adds most to the coverage of those before,
     `c(V) = sum_j 1[some i of V has |W[i, j]| > 0] * I[j]` with `I[j] = sqrt(sum_i |W[i, j]|)`; ties to the earlier
-    text. Where no text adds anything there are fewer than `count`; the lime package would go on with any.
+    text. It returns fewer than `count` texts if no other adds anything; the lime package would go on with any.
 
     Args:
-        explanations: of one method; a stream is read once, the words of `top_words` of every text are held.
-        count: how many texts, at most.
-        top_words: `W` has this many of the strongest words of every text, as lime's `num_features`; None for all. Most
-            methods give every word a score, so with all of them the longest texts would be picked.
-        lower: whether words that differ by capitals alone are one.
+        explanations: explanations of one method; an iterator is read once, and `top_words` words per text are stored.
+        count: maximum number of texts.
+        top_words: number of the strongest words of every text in `W`, as lime's `num_features`; None for all. Most
+            methods give every word a score, so with all words the longest texts would be picked.
+        lower: whether to ignore case.
 
     Raises:
         ConfigError: for explanations of different methods, or a number that is too small.
     """
     check_positive(SimpleNamespace(count=count), "count", minimum=0)
     check_positive(SimpleNamespace(top_words=top_words), "top_words", minimum=1)
-    shown: list[tuple[str, ...]] = []
-    known: dict[str, str] = {}
+    words_of: list[tuple[str, ...]] = []
+    interned: dict[str, str] = {}
     importance: dict[str, float] = defaultdict(float)
     method = ""
     for explanation in explanations:
         method = _same_method(method, explanation)
         weights = _weights(explanation, lower)
         strongest = sorted(weights.items(), key=lambda item: -abs(item[1]))[:top_words]
-        # Every row has the same object for a word, not a copy of its letters.
-        shown.append(tuple(known.setdefault(word, word) for word, weight in strongest if weight))
-        for word in shown[-1]:
+        # Every row has the same object for a word, not a copy.
+        words_of.append(tuple(interned.setdefault(word, word) for word, weight in strongest if weight))
+        for word in words_of[-1]:
             importance[word] += abs(weights[word])
     importance = {word: sqrt(total) for word, total in importance.items()}
 
     covered: set[str] = set()
-    # A text never gains more than it did before, so only those on top of the heap are looked at again.
-    heap = [(-fsum(importance[word] for word in words), number) for number, words in enumerate(shown)]
+    # The gain of a text never increases, so only those on top of the heap are computed again.
+    heap = [(-fsum(importance[word] for word in words), number) for number, words in enumerate(words_of)]
     heapq.heapify(heap)
     picked: list[int] = []
     while heap and len(picked) < count:
         before, number = heapq.heappop(heap)
-        gain = fsum(importance[word] for word in shown[number] if word not in covered)
+        gain = fsum(importance[word] for word in words_of[number] if word not in covered)
         if gain < -before:
             heapq.heappush(heap, (-gain, number))
         elif gain:
             picked.append(number)
-            covered.update(shown[number])
+            covered.update(words_of[number])
         else:
             break
     return picked
@@ -204,7 +206,7 @@ def _check_ranking(by: str) -> None:
 
 
 def _same_method(method: str, explanation: Explanation) -> str:
-    """The method of an explanation, which must be that of those before; empty where there are none."""
+    """The method of an explanation, checked against that of earlier ones, which is empty for the first."""
     if method and explanation.method != method:
         raise ConfigError(
             f"There are explanations by {method} and by {explanation.method}, whose scores do not compare. "
@@ -214,7 +216,7 @@ def _same_method(method: str, explanation: Explanation) -> str:
 
 
 def _weights(explanation: Explanation, lower: bool) -> dict[str, float]:
-    """A row of W: every word of a text, in their order, with its importance there."""
+    """A row of W: the words of a text, in their order, with their importance."""
     scored: Iterable[tuple[str, float]] = zip(explanation.words, explanation.scores, strict=True)
     if explanation.options.get("features") == "type":
         scored = dict(scored).items()
@@ -225,16 +227,16 @@ def _weights(explanation: Explanation, lower: bool) -> dict[str, float]:
 
 
 def _word(word: str, sums: Mapping[Any, Mapping[str, _Sums]], chosen: Iterable[Any]) -> GlobalWord:
-    """A word over the explanations of the chosen classes."""
-    of_chosen = [sums[target][word] for target in chosen if word in sums[target]]
-    signed = sum(one.signed for one in of_chosen)
-    texts = sum(one.texts for one in of_chosen)
+    """Importance of a word over the explanations of the chosen classes."""
+    parts = [sums[target][word] for target in chosen if word in sums[target]]
+    signed = sum(part.signed for part in parts)
+    texts = sum(part.texts for part in parts)
     return GlobalWord(
         word=word,
         signed=signed,
-        absolute=sum(one.absolute for one in of_chosen),
+        absolute=sum(part.absolute for part in parts),
         mean=signed / texts,
         texts=texts,
-        count=sum(one.count for one in of_chosen),
+        count=sum(part.count for part in parts),
         by_label={target: words[word].signed for target, words in sums.items() if word in words},
     )

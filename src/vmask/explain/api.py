@@ -1,4 +1,4 @@
-"""Explanations of many texts by any method, in bounded memory: what Python and the command line both call."""
+"""Explain many texts by any method, in bounded memory: the entry point of Python and of the command line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from vmask.inference.contract import Predictor
 from vmask.text.words import chunks
 
 CHUNK = 32
-"""Texts that are explained together, by one thread, at most. Their company may decide the last digit of a score."""
+"""Maximum number of texts explained together by one thread. The batch may change the last digit of a score."""
 SLOW_ROWS = 2048
-"""Perturbations that are enough to pack batches of a slow model with; more texts would only make a user wait."""
+"""Perturbations that suffice to fill the batches of a slow model; more texts would only delay the first result."""
 TYPICAL_WORDS = 20
 
 
@@ -40,24 +40,24 @@ def explain_texts(
     workers: int = 1,
     **options: Any,
 ) -> Iterator[Explanation]:
-    """Explain texts one after the other, as they come; memory depends on neither their number nor that of samples.
+    """Explain texts as a stream; memory depends on neither the number of texts nor of samples.
 
     Args:
-        model: a `TextClassifier`; or a function from a list of texts to (N, C) probabilities; or anything with a
-            `predict_proba` that is one, as a scikit-learn pipeline.
-        texts: any number of them, they may be a stream; or one text.
+        model: a `TextClassifier`; a function from a list of texts to (N, C) probabilities; or an object with such a
+            method `predict_proba`, like a scikit-learn pipeline.
+        texts: any iterable of texts; or a single text.
         method: `lime`, `shapley`, `occlusion`, …, see `vmask ls explainers`.
-        target: label to explain, or a list with one for every text; by default the predicted one of each text.
-        seed: of random methods.
+        target: label to explain, or a list with one label per text; by default the predicted label of each text.
+        seed: random seed of the method.
         hide: how words are hidden: `remove` (the default), `zero`, `unk` or `mask`.
         labels: the classes of a function, in the order of its columns.
-        batch_size: perturbed texts that the model is given at a time, at most.
-        workers: threads that explain texts side by side; a function of your own is then called by all of them. Until
-            the last text is done torch has this share of its threads for each.
-        options: of the method, e.g. `samples=5000`.
+        batch_size: maximum number of perturbed texts per call of the model.
+        workers: number of threads that explain texts in parallel; a plain function is called from all of them. torch
+            divides its threads among them until the last text is done.
+        options: options of the method, e.g. `samples=5000`.
 
     Raises:
-        ConfigError: for options that cannot work, before the first text is looked at.
+        ConfigError: for invalid options, before the first text is read.
     """
     predictor = as_predictor(model, labels)
     kind = EXPLAINERS.get(method)
@@ -67,52 +67,52 @@ def explain_texts(
         raise ConfigError(f"method={method} hides no words. Leave hide out.")
     explainer = kind(make(kind.Options, options))
     explainer.name = method
-    asked = make(ExplainConfig, {"seed": seed, "hide": hide, "batch_size": batch_size, "workers": workers})
-    hidden_by = asked.hide or "remove"
+    config = make(ExplainConfig, {"seed": seed, "hide": hide, "batch_size": batch_size, "workers": workers})
+    hidden_by = config.hide or "remove"
     if kind.hides:
-        predictor.predict_kept([], [], hidden_by)  # a model that cannot hide words in this way says so now
-    if asked.batch_size is not None:
-        predictor = predictor.batched(asked.batch_size)
+        predictor.predict_kept([], [], hidden_by)  # raises ConfigError if the model cannot hide words in this way
+    if config.batch_size is not None:
+        predictor = predictor.batched(config.batch_size)
     numbers = _numbers(target, predictor)
 
     def explain_chunk(start: int, chunk: list[str]) -> Iterator[Explanation]:
         docs = predictor.prepare(chunk)
-        return explainer.explain(predictor, docs, numbers(start, len(docs)), asked.seed, hidden_by)
+        return explainer.explain(predictor, docs, numbers(start, len(docs)), config.seed, hidden_by)
 
-    listed = checked([texts] if isinstance(texts, str) else texts)
-    return _in_order(explain_chunk, listed, at_once(predictor, explainer), asked.workers)
+    strings = checked([texts] if isinstance(texts, str) else texts)
+    return _in_order(explain_chunk, strings, at_once(predictor, explainer), config.workers)
 
 
 def at_once(model: Any, explainer: Explainer) -> int:
-    """How many texts are explained together: enough to share batches, few enough to see results soon."""
+    """Number of texts explained together: enough to share batches, few enough to get first results soon."""
     if getattr(as_predictor(model), "quick", False):
         return CHUNK
     return max(min(SLOW_ROWS // explainer.rows(TYPICAL_WORDS), CHUNK), 1)
 
 
 def _numbers(target: Any, predictor: Predictor) -> Callable[[int, int], list[int] | None]:
-    """What gives the numbers of the classes to explain of `count` texts from the text `start` on."""
+    """A function of `start` and `count` that gives the class numbers to explain for these texts."""
     target = target.tolist() if hasattr(target, "tolist") else target  # an array or a column of a table
     if target is None:
         return lambda start, count: None
     if isinstance(target, (list, tuple)):
-        each = [number_of(one, predictor.labels) for one in target]
+        each = [number_of(label, predictor.labels) for label in target]
 
-        def some(start: int, count: int) -> list[int]:
+        def slice_of(start: int, count: int) -> list[int]:
             if start + count > len(each):
                 raise DataError(f"There are {len(each)} targets and more texts. Give a target for every text.")
             return each[start : start + count]
 
-        return some
+        return slice_of
     number = number_of(target, predictor.labels)
     return lambda start, count: [number] * count
 
 
 def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
-    """What explainers may know of a model.
+    """The predictor of a model, through which explainers use it.
 
     Raises:
-        ConfigError: for something that is no model.
+        ConfigError: for something that is not a model.
     """
     if hasattr(model, "predict_kept") or hasattr(model, "predictor_"):
         if labels is not None:
@@ -137,24 +137,24 @@ def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
 
 
 def number_of(target: Any, labels: Sequence[Any]) -> int:
-    """The number of a label, given as it is or spelt out.
+    """The number of a label, given as itself or as a string.
 
     Raises:
-        UnknownName: where there is no such label.
+        UnknownName: if there is no such label.
     """
     if target in labels:
         return list(labels).index(target)
-    spelt = [str(label) for label in labels]
-    if str(target) not in spelt:
-        raise UnknownName("label", str(target), spelt)
-    return spelt.index(str(target))
+    names = [str(label) for label in labels]
+    if str(target) not in names:
+        raise UnknownName("label", str(target), names)
+    return names.index(str(target))
 
 
 def checked(texts: Iterable[str]) -> Iterator[str]:
     """The texts, one by one.
 
     Raises:
-        DataError: where something is not a text.
+        DataError: if one is not a string.
     """
     for number, text in enumerate(texts):
         if not isinstance(text, str):
@@ -167,7 +167,7 @@ def checked(texts: Iterable[str]) -> Iterator[str]:
 def _in_order(
     job: Callable[[int, list[str]], Iterator[Explanation]], texts: Iterable[str], size: int, workers: int
 ) -> Iterator[Explanation]:
-    """Results of all texts in their order, however many threads work on them, `size` texts each at a time."""
+    """Results of all texts in their order, computed by `workers` threads in batches of `size` texts."""
     if workers == 1:
         for number, chunk in enumerate(chunks(texts, size)):
             yield from job(number * size, chunk)
@@ -177,18 +177,18 @@ def _in_order(
         waiting: deque[Future[list[Explanation]]] = deque()
         try:
             for number, chunk in enumerate(chunks(texts, size)):
-                waiting.append(pool.submit(lambda start, some: list(job(start, some)), number * size, chunk))
+                waiting.append(pool.submit(lambda start, batch: list(job(start, batch)), number * size, chunk))
                 if len(waiting) > workers:
                     yield from waiting.popleft().result()
             while waiting:
                 yield from waiting.popleft().result()
         finally:
-            pool.shutdown(cancel_futures=True)  # who leaves early waits for no more than what is being worked on
+            pool.shutdown(cancel_futures=True)  # a caller that stops early waits only for running batches
 
 
 @contextmanager
 def _shared_cores(workers: int) -> Iterator[None]:
-    """Each of several threads computes on its share of the cores. Several may be open at once, and end in any order."""
+    """Divide torch's threads among the workers. Several such contexts may be open, and end in any order."""
     with _SHARING.lock:
         if not _SHARING.users:
             _SHARING.threads = torch.get_num_threads()
@@ -205,7 +205,7 @@ def _shared_cores(workers: int) -> Iterator[None]:
 
 @dataclass
 class _Sharing:
-    """Who computes on a share of the cores, and how many threads torch had before."""
+    """Number of open contexts of `_shared_cores`, and torch's number of threads before the first."""
 
     users: int = 0
     threads: int = 1

@@ -1,4 +1,4 @@
-"""What every explanation is: the words of a text, where they stand in it, and how much each matters."""
+"""The contract of explainers, and what an explanation is: the words of a text, their spans and their scores."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 MAX_CELLS = 4_000_000
-"""Words times perturbations that are held at a time."""
+"""Maximum of words times perturbations in memory."""
 _CAPABILITIES = {"mask_scores": "ranks_words", "at_seam": "has_gradients"}
-"""What a method may need, and what a predictor says of it."""
+"""Optional methods of a predictor, and the attribute that says whether it has them."""
 
 
 class Explainer:
@@ -37,13 +37,13 @@ class Explainer:
     Attributes:
         Options: dataclass of the method's own options (keywords of `explain` in Python, `--method.…` on the command
             line).
-        hides: whether it asks the model about texts with words hidden, so that it matters how.
+        hides: whether it queries the model with words hidden, so that the option `hide` matters.
         draws: whether it is random, so that the seed matters.
-        signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
-        needs: what it asks of a model beyond `Predictor`: the name of an optional method.
-        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
-        name: what explanations record as their method; by default the name of its file.
-        of_pieces: where words consist of pieces, how their scores become a word's.
+        signed: whether a negative score is evidence against the class; else scores only say how important a word is.
+        needs: name of an optional method of `Predictor` that it needs.
+        version: version of its numbers; raised when they change on purpose, to distinguish older results.
+        name: name recorded in explanations; by default the name of its file.
+        of_pieces: for words of several pieces, how a word's score is computed from theirs.
     """
 
     Options: ClassVar[type[Any]] = NoOptions
@@ -80,35 +80,35 @@ class Explainer:
         seed: int = 0,
         hide: str = "remove",
     ) -> Iterator[Explanation]:
-        """Explain every text, in their order; no more texts are worked on at a time than fit in memory.
+        """Explain every text, in their order, in batches that fit in memory.
 
         Args:
             predictor: the model.
             docs: the texts.
-            targets: for each the class to explain; by default the predicted one.
-            seed: of random methods; a text's stream derives from seed and text, so its company makes no difference.
+            targets: number of the class to explain for each text; by default the predicted one.
+            seed: random seed; random numbers derive from the seed and the text, not from the other texts.
             hide: how words are hidden, one of `HIDES`, for methods that hide words.
         """
         start, cells = 0, 0
-        for at, doc in enumerate(docs):
+        for end, doc in enumerate(docs):
             size = self.rows(len(doc.spans)) * max(len(doc.spans), 1)
-            if at > start and cells + size > MAX_CELLS:
-                asked = None if targets is None else targets[start:at]
-                yield from self.explain_batch(predictor, docs[start:at], asked, seed, hide)
-                start, cells = at, 0
+            if end > start and cells + size > MAX_CELLS:
+                batch_targets = None if targets is None else targets[start:end]
+                yield from self.explain_batch(predictor, docs[start:end], batch_targets, seed, hide)
+                start, cells = end, 0
             cells += size
         if start < len(docs):
-            asked = None if targets is None else targets[start:]
-            yield from self.explain_batch(predictor, docs[start:], asked, seed, hide)
+            batch_targets = None if targets is None else targets[start:]
+            yield from self.explain_batch(predictor, docs[start:], batch_targets, seed, hide)
 
     def rows(self, words: int) -> int:
-        """How many perturbations of a text of so many words are held at a time."""
+        """Number of perturbations of a text of this many words that are in memory at a time."""
         return 1
 
     def explain_batch(
         self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts, all at once."""
+        """Explain a batch of texts."""
         raise NotImplementedError
 
     def finished(
@@ -123,7 +123,7 @@ class Explainer:
         seed: int | None = None,
         **details: Any,
     ) -> Explanation:
-        """An explanation with all that decided it."""
+        """Build an explanation, with all options that determined it."""
         recorded = to_dict(self.options)
         if hide is not None:
             recorded["hide"] = hide
@@ -146,7 +146,7 @@ class Explainer:
 
 
 def classes_of(probabilities: NDArray[np.float32], targets: Sequence[int] | None) -> list[int]:
-    """The class to explain of each text: the given one, or the one with the highest of the probabilities (N, C)."""
+    """Class to explain for each text: the given target, or the class with the highest probability (N, C)."""
     return probabilities.argmax(1).tolist() if targets is None else [int(target) for target in targets]
 
 
@@ -160,13 +160,13 @@ class Explanation:
         spans: (start, end) of every word in `text`.
         scores: importance of every word.
         target: the class that is explained.
-        probability: what the model gives that class.
-        method: how the scores were made.
+        probability: predicted probability of that class.
+        method: name of the explanation method.
         options: options of the method.
-        unseen: words behind the model's length limit.
-        seed: of a random method; None elsewhere.
-        signed: whether a score below 0 speaks against the class; else scores only say how much a word matters.
-        details: what the method found besides, such as the quality of a local fit.
+        unseen: number of words beyond the model's length limit.
+        seed: seed of a random method; else None.
+        signed: whether a negative score is evidence against the class; else scores only say how important a word is.
+        details: further results of the method, such as the quality of a local fit.
     """
 
     text: str
@@ -188,7 +188,7 @@ class Explanation:
         return [(self.words[i], self.scores[i]) for i in order[:k]]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """The explanation as JSON values."""
         return {
             "text": self.text,
             "label": self.target,
@@ -207,10 +207,10 @@ class Explanation:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Explanation:
-        """The explanation that `to_dict` was called on.
+        """The explanation from what `to_dict` returned.
 
         Raises:
-            KeyError, TypeError, ValueError: where it was called on none.
+            KeyError, TypeError, ValueError: if it is not an explanation.
         """
         if not isinstance(value, Mapping):
             raise TypeError(f"{short(value)} is no object")
@@ -244,11 +244,11 @@ class Explanation:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def strengths(self) -> list[float]:
-        """How strongly to colour each word, from -1 to 1; below 0 it speaks against the class.
+        """Strength of the colour of each word, from -1 to 1; negative values are against the class.
 
-        Of a signed explanation the share of the text's greatest score, whichever its sign. Else 0 up to the median of
-        the text and 1 at its highest score: masks of one text often lie close together, so the eye needs the contrast
-        within the text.
+        For a signed explanation, the score divided by the largest absolute score of the text. Otherwise 0 up to the
+        median of the text and 1 at its highest score: mask scores within a text are often close together, so this
+        increases the contrast.
         """
         if self.signed:
             greatest = max(map(abs, self.scores), default=0.0)

@@ -1,4 +1,4 @@
-"""Files of explanations, a line of JSON each: read them, or write one that can be gone on with when it is cut off."""
+"""Files of explanations in JSON lines: read them, or write one that can be resumed after an interruption."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from vmask.text.words import readable
 
 
 def read_explanations(path: str | Path) -> Iterator[Explanation]:
-    """The explanations of a file that `vmask explain --out` wrote, one after the other.
+    """Read the explanations of a file that `vmask explain --out` wrote, one by one.
 
     Args:
-        path: the file; blank lines in it do not matter.
+        path: the file; blank lines are ignored.
 
     Raises:
-        FileMissing: where there is no such file.
-        DataError: for a line that is no explanation, naming file and line.
+        FileMissing: if the file does not exist.
+        DataError: for a line that is not an explanation, with file and line.
     """
     return _read(existing(path))
 
@@ -45,23 +45,22 @@ def _read(path: Path) -> Iterator[Explanation]:
 
 
 class ExplanationsFile:
-    """A file of explanations in the making.
+    """A file of explanations that is being written.
 
-    Lines are added to `PATH.part`; beside it `PATH.part.json` says what was asked. At the end the first is renamed to
-    `PATH` and the second removed. One that was cut off is taken up where it stands, if the same is asked of the same
-    texts.
+    Lines are appended to `PATH.part`, and `PATH.part.json` records the request. At the end the first is renamed to
+    `PATH` and the second removed. An interrupted file is resumed if the request and the texts are the same.
 
     Args:
-        path: the file in the end.
-        asked: all that decides the explanations of a text, as flat JSON values.
-        overwrite: drop what is there, be it finished or not.
+        path: the final file.
+        asked: the request: all that determines the explanations of a text, as flat JSON values.
+        overwrite: discard an existing file, finished or not.
 
     Attributes:
-        done: number of explanations that are there already.
-        goes_on: whether the same was asked before, and cut off.
+        done: number of explanations that exist already.
+        goes_on: whether the same request was interrupted before.
 
     Raises:
-        OutputExists: where the file is there, or an unfinished one that was asked for otherwise.
+        OutputExists: if the file exists, or an unfinished one of another request.
     """
 
     def __init__(self, path: Path, asked: Mapping[str, Any], overwrite: bool = False) -> None:
@@ -73,18 +72,18 @@ class ExplanationsFile:
         if path.is_dir():
             raise OutputExists(f"{path} is a folder. Name a file.")
         if self.part.exists():
-            with self._alone():  # only a look; it is let go at once
+            with self._locked():  # raises if another process is writing
                 pass
-        self.source, self.done = self._there_already()
+        self.source, self.done = self._existing()
         same = not overwrite and self._asked_before() == self.asked
         self.goes_on = same and (self.done > 0 or not path.exists() or self.source == path)
         if self.source == self.part and self.done:
             self._check_asked()
-        elif path.exists() and not overwrite and not self.goes_on:  # with lines in the part, replacing it was begun
+        elif path.exists() and not overwrite and not self.goes_on:  # lines in the part mean a replacement was begun
             raise OutputExists(f"{path} exists. Choose another file, or add --overwrite to replace it.")
 
-    def _there_already(self) -> tuple[Path, int]:
-        """The file that has explanations to begin with, and how many; all of them where only the end was cut off."""
+    def _existing(self) -> tuple[Path, int]:
+        """The file to start from and its number of explanations; the whole file if only the clean-up is missing."""
         if self.overwrite:
             return self.part, 0
         if self.part.exists():
@@ -92,15 +91,15 @@ class ExplanationsFile:
         return (self.path, _lines(self.path)) if self.path.exists() and self.side.exists() else (self.part, 0)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep others from writing, where the system can.
+    def _locked(self) -> Iterator[None]:
+        """Prevent other processes from writing, if the system supports locks.
 
         Raises:
-            OutputExists: where another process is writing, or was until now.
+            OutputExists: if another process is writing, or has just finished.
         """
         with self.part.open("ab") as stream:
             free = lock(stream.fileno())
-            with suppress(FileNotFoundError):  # the other may have renamed it
+            with suppress(FileNotFoundError):  # the other process may have renamed it
                 free = free and os.path.samestat(self.part.stat(), os.fstat(stream.fileno()))
             if not free or not self.part.exists():
                 raise OutputExists(
@@ -109,14 +108,14 @@ class ExplanationsFile:
             yield
 
     def _asked_before(self) -> dict[str, Any] | None:
-        """What the explanations that are there were asked for, None where that cannot be read."""
+        """The request of the existing explanations; None if it cannot be read."""
         try:
             return dict(read_json(self.side))
         except (OSError, VmaskError, ValueError, TypeError):
             return None
 
     def _check_asked(self) -> None:
-        """Refuse to go on with explanations of another kind."""
+        """Refuse to resume explanations of another request."""
         way_out = f"Choose another file than {self.path}, or add --overwrite to start anew."
         before = self._asked_before()
         if before is None:
@@ -124,9 +123,13 @@ class ExplanationsFile:
                 f"{self.part} holds {self.done:,} explanations, and {self.side.name}, which said what they are, cannot "
                 f"be read. {way_out}"
             )
-        names = [name for name in {**before, **self.asked} if before.get(name) != self.asked.get(name)]
-        if names:
-            what = "; ".join(f"{name} {_short(before.get(name))}, now {_short(self.asked.get(name))}" for name in names)
+        changes = [
+            f"{name} {_short(before.get(name))}, now {_short(self.asked.get(name))}"
+            for name in {**before, **self.asked}
+            if before.get(name) != self.asked.get(name)
+        ]
+        if changes:
+            what = "; ".join(changes)
             raise OutputExists(
                 f"{self.part} holds {self.done:,} explanations that were asked otherwise: {what}. {way_out}"
             )
@@ -138,22 +141,22 @@ class ExplanationsFile:
         at_once: int,
         through: Callable[[Iterator[Explanation]], Iterator[Explanation]] = iter,
     ) -> Iterator[Explanation]:
-        """All explanations in order: those that are there, then new ones, each written before it is given on.
+        """All explanations in order: existing ones, then new ones, each written before it is yielded.
 
         Args:
-            texts: what is explained, from the first text on.
+            texts: all texts, from the first one on.
             explain: explains texts.
-            at_once: number of texts that it works on together. Their company may decide the last digit of a score, so
-                it is started at a multiple of this and the file ends up the same, byte by byte, as one never cut off.
-            through: what they pass on their way, such as a page that shows them; the file gets its name after that, so
-                that both are made again where this is cut off.
+            at_once: batch size of `explain`. The batch may change the last digit of a score, so `explain` resumes at a
+                multiple of this, and the file is the same, byte by byte, as one that was never interrupted.
+            through: a step that the explanations pass, such as writing a page; the file gets its final name afterwards,
+                so that both are made again after an interruption.
 
         Raises:
-            DataError: where the texts are not those that are there, or a line is damaged.
+            DataError: if the texts are not those of the existing explanations, or a line is damaged.
         """
         rest = iter(texts)
-        if self.source == self.path:  # whole; only the end was cut off
-            yield from through(self._there(rest))
+        if self.source == self.path:  # complete, only the clean-up is missing
+            yield from through(self._resumed(rest))
             if next(rest, None) is not None:
                 raise DataError(
                     f"{self.path} holds {self.done:,} explanations, but the input has more texts. Give the same texts, "
@@ -162,8 +165,8 @@ class ExplanationsFile:
             self.side.unlink()
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._alone():
-            if (self.source, self.done) != self._there_already():
+        with self._locked():
+            if (self.source, self.done) != self._existing():
                 raise OutputExists(
                     f"Another process has written {self.path} since this one was started. Run the command again."
                 )
@@ -173,8 +176,8 @@ class ExplanationsFile:
             sync(self.path.parent)
             self.side.unlink()
 
-    def _there(self, texts: Iterator[str]) -> Iterator[Explanation]:
-        """The explanations that are there, while their texts are taken from `texts`."""
+    def _resumed(self, texts: Iterator[str]) -> Iterator[Explanation]:
+        """The existing explanations; consumes their texts from `texts`."""
         if not self.done:
             return
         way_out = f"Give the same texts to go on, or add --overwrite to start {self.path} anew."
@@ -191,39 +194,39 @@ class ExplanationsFile:
     def _added(
         self, texts: Iterator[str], explain: Callable[[Iterator[str]], Iterable[Explanation]], at_once: int
     ) -> Iterator[Explanation]:
-        """Those that are there, then new ones, which are added to the part."""
-        again: list[str] = []
-        for explanation in self._there(texts):
+        """Existing explanations, then new ones, which are appended to the part."""
+        again: list[str] = []  # texts of the last, incomplete batch
+        for explanation in self._resumed(texts):
             again = [*again, explanation.text] if len(again) + 1 < at_once else []
             yield explanation
         with self.part.open("a+b") as stream:
             _drop_torn(stream, keep=self.done)
-            write_text(self.side, to_json(self.asked))  # after lines that were asked otherwise are gone
+            write_text(self.side, to_json(self.asked))  # after lines of another request are gone
             try:
                 for explanation in islice(explain(chain(again, texts)), len(again), None):
                     stream.write(f"{explanation.to_json()}\n".encode())
-                    stream.flush()  # a process that is killed loses nothing that was given on
+                    stream.flush()  # a killed process loses nothing that was yielded
                     yield explanation
             except BaseException:
-                if not stream.tell():  # nothing to go on with, so leave nothing behind
+                if not stream.tell():  # nothing to resume, so leave nothing behind
                     self.side.unlink()
                     self.part.unlink()
                 raise
 
 
 def side_of(path: Path) -> Path:
-    """The file beside explanations in the making that says what was asked; it goes when all is done."""
+    """The file that records the request of unfinished explanations; removed at the end."""
     return path.with_name(f"{path.name}.part.json")
 
 
 def _lines(path: Path) -> int:
-    """Number of explanations in a file, without a last line that was cut off while it was written."""
+    """Number of explanations in a file, without a last line that was not written completely."""
     with path.open("rb") as lines:
         return sum(line.endswith(b"\n") and bool(line.strip()) for line in lines)
 
 
 def _drop_torn(stream: IO[bytes], keep: int) -> None:
-    """Cut all but the first `keep` lines off a file, a line that was torn among them, and go to its end."""
+    """Truncate a file to its first `keep` lines, which also drops an incomplete line, and seek to its end."""
     stream.seek(0)
     end = 0
     while keep and (line := stream.readline()):
@@ -234,6 +237,6 @@ def _drop_torn(stream: IO[bytes], keep: int) -> None:
 
 
 def _short(value: Any) -> str:
-    """A value in a message; a digest by its first digits."""
+    """A value for a message; only the first digits of a digest."""
     text = "none" if value is None else str(value)
     return text if len(text) < 40 else f"{text[:12]}…"

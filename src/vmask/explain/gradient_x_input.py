@@ -24,5 +24,5 @@ class GradientXInput(GradientExplainer):
 
     def attribute(self, seam: AtSeam, targets: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """(B, T) scores of positions."""
-        z = seam.z.clone().requires_grad_()  # captum warns of one that does not
+        z = seam.z.clone().requires_grad_()  # captum warns otherwise
         return self.captum()(seam.answer).attribute(z, targets, (seam.index, seam.lengths)).sum(-1), {}

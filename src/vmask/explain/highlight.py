@@ -14,45 +14,45 @@ if TYPE_CHECKING:
 
 PAPER = (255, 255, 255)
 FOR, AGAINST = (17, 94, 163), (176, 78, 0)
-"""Grounds of the words that speak most for and against a class: a blue and an orange that no colour-blindness mixes."""
+"""Backgrounds of the strongest words for and against a class: blue and orange, distinct to the colour-blind."""
 STRONG = 0.7
-"""Strength above which letters are white. The ground leaps there over the tones on which no letters are easily read."""
+"""Strength above which letters are white. The background skips the tones there on which no letters are readable."""
 FAINT = 0.1
 """Strength below which a terminal shows a word plain."""
 
 
 def opacity(strength: float) -> float:
-    """How much of the colour covers the ground behind a word of this strength, from -1 to 1."""
+    """Opacity of the background of a word of this strength, from -1 to 1."""
     strength = abs(strength)
     return strength if strength <= STRONG else 0.9 + 0.1 * (strength - STRONG) / (1 - STRONG)
 
 
 def shade(strength: float) -> tuple[int, int, int]:
-    """Ground of a word of this strength, from -1 to 1, on white paper."""
+    """Background of a word of this strength, from -1 to 1, on white paper."""
     ink, share = AGAINST if strength < 0 else FOR, opacity(strength)
     red, green, blue = (round(low + (high - low) * share) for low, high in zip(PAPER, ink, strict=True))
     return red, green, blue
 
 
 def letters(strength: float) -> str:
-    """Colour of the letters that can be read on `shade(strength)`."""
+    """Colour of letters that is readable on `shade(strength)`."""
     return "#ffffff" if abs(strength) > STRONG else "#1a1a1a"
 
 
 def css(strength: float) -> str:
-    """Style of a word of this strength; the page may be light or dark, for a weak colour lets it through."""
+    """CSS of a word of this strength; weak colours are transparent, so the page may be light or dark."""
     red, green, blue = AGAINST if strength < 0 else FOR
     colour = "#fff" if abs(strength) > STRONG else "inherit"
     return f"background:rgba({red},{green},{blue},{opacity(strength):.2f});color:{colour}"
 
 
 def printable(text: str) -> str:
-    """The text without control characters, a space for each: some a terminal obeys, others `rich` drops."""
+    """The text with control characters replaced by spaces: a terminal obeys some, and `rich` drops others."""
     return "".join(" " if category(char) == "Cc" else char for char in text)
 
 
 def rich_text(explanation: Explanation) -> Text:
-    """The text for a terminal, words that stand out on their colours; a terminal may be dark, so others stay plain."""
+    """The text for a terminal, important words on colours; others stay plain, because a terminal may be dark."""
     from rich.style import Style
     from rich.text import Text
 
@@ -67,12 +67,12 @@ def rich_text(explanation: Explanation) -> Text:
 
 
 def text_pieces(explanation: Explanation, shown: int | None = None) -> Iterator[tuple[str, float, float | None]]:
-    """A text in order: each word with its strength and its score, and what stands between words with 0 and None.
+    """The parts of a text in order: words with strength and score, and the text between words with 0 and None.
 
     Args:
         explanation: the text with its scores.
-        shown: characters after which the text is cut, before the word that ends beyond; by default it is whole. The
-            strength of words is that in the whole text.
+        shown: number of characters after which the text is cut, before the word that ends beyond; by default the whole
+            text is shown. Strengths are those in the whole text.
     """
     end_of_text = len(explanation.text) if shown is None else shown
     at = 0
@@ -101,12 +101,12 @@ def html_text(explanation: Explanation) -> str:
 
 
 def shown_score(explanation: Explanation, score: float, digits: int = 3) -> str:
-    """A score of an explanation in so many significant digits, with its sign where that means something."""
+    """A score with this many significant digits, and with its sign if the explanation is signed."""
     return f"{score:+#.{digits}g}" if explanation.signed else f"{score:#.{digits}g}"
 
 
 def strongest(explanation: Explanation, k: int) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
-    """Up to k words with the highest scores, and up to k that speak most against the class, with their scores."""
+    """Up to k words with the highest scores, and up to k with the strongest evidence against the class."""
     if not explanation.signed:
         return explanation.top(k), []
     ranked = explanation.top(len(explanation.words))
@@ -116,7 +116,7 @@ def strongest(explanation: Explanation, k: int) -> tuple[list[tuple[str, float]]
 
 
 def summary(explanation: Explanation) -> str:
-    """A line under a text in a terminal: class, probability, strongest words, and what else should be known."""
+    """A line below a text in a terminal: class, probability, strongest words and remarks."""
 
     def listed(words: list[tuple[str, float]]) -> str:
         return ", ".join(f"{word} {shown_score(explanation, score, 2)}" for word, score in words) or "none"
@@ -131,7 +131,7 @@ def summary(explanation: Explanation) -> str:
 
 
 def remarks(explanation: Explanation) -> list[str]:
-    """What a reader should know of an explanation besides its words."""
+    """Remarks on an explanation, such as the quality of the fit."""
     notes = []
     if "fit" in explanation.details:
         notes.append(f"fit R² {explanation.details['fit']:.2f}")

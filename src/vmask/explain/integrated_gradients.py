@@ -28,18 +28,18 @@ class IntegratedGradientsOptions:
 
 @EXPLAINERS.register("integrated_gradients")
 class IntegratedGradients(GradientExplainer):
-    """The mean gradient of the target's probability on the way from no words to the text, times what is seen of a word.
+    """The mean gradient of the target's probability on the path from no words to the text, times what is seen of each.
 
-    On the way the vectors of all words grow from zero; special tokens and padding stay as they are. The scores of a
-    text sum to its probability minus that without words, but for the error of the quadrature: `difference` in the
-    details. Where a LayerNorm follows right behind the seam, as in ModernBERT, it takes many more steps to be small.
+    On the path the vectors of all words grow from zero; special tokens and padding stay as they are. The scores of a
+    text sum to its probability minus that without words, up to the error of the quadrature: `difference` in the
+    details. If a LayerNorm directly follows the seam, as in ModernBERT, it takes many more steps to make it small.
     """
 
     Options = IntegratedGradientsOptions
     kind = "IntegratedGradients"
 
     def attribute(self, seam: AtSeam, targets: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """(B, T) scores of positions, and by how much they miss their sum."""
+        """(B, T) scores of positions, and the error of their sum."""
         start = torch.where(seam.words.unsqueeze(-1), 0.0, seam.z)
         by_dimension = self.captum()(seam.answer).attribute(
             seam.z,

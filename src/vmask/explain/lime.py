@@ -17,7 +17,7 @@ from vmask.explain.contract import Explainer, Explanation, classes_of
 from vmask.inference.contract import Doc, Predictor
 
 BLOCK = 1000
-"""Perturbations of a text that are drawn at a time. Another number would draw others."""
+"""Perturbations of a text drawn at a time. Changing it changes the draws."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class LimeOptions:
 
 @EXPLAINERS.register("lime")
 class Lime(Explainer):
-    """LIME for text as in the package lime 0.2.0.1; a test holds it to that.
+    """LIME for text as in the package lime 0.2.0.1; a test compares the two.
 
-    A perturbation hides 1 to d of the d features, each number as likely as the other. Its weight is
+    A perturbation hides 1 to d of the d features, each number with equal probability. Its weight is
     `sqrt(exp(-D^2 / width^2))`, D being 100 times the cosine distance to the whole text, `100 (1 - sqrt(m / d))` for m
     features kept. The scores are the coefficients of a weighted ridge regression with intercept.
     """
@@ -54,15 +54,15 @@ class Lime(Explainer):
     draws = True
 
     def rows(self, words: int) -> int:
-        """A block of the perturbations, and the sums, which have a row a word."""
+        """A block of the perturbations, and the sums, which have one row per word."""
         return min(BLOCK, int(self.options.samples)) + words
 
     def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts; `details` has the weighted R² of the fit (`fit`), its intercept and its answer."""
+        """Explain a batch of texts; `details` has the weighted R² (`fit`), the intercept and the local prediction."""
         features = [self.features_of(doc) for doc in docs]
-        counts = [int(one.max(initial=-1)) + 1 for one in features]
+        counts = [int(numbers.max(initial=-1)) + 1 for numbers in features]
         streams = [numpy_stream(seed, "lime", doc.text) for doc in docs]
         moments = [Moments(count) for count in counts]
         whole: list[NDArray[np.float32]] = []
@@ -70,13 +70,13 @@ class Lime(Explainer):
         for start in range(0, self.options.samples, BLOCK):
             size = min(BLOCK, self.options.samples - start)
             kept = [sample(count, size, stream, start == 0) for count, stream in zip(counts, streams, strict=True)]
-            keep = [np.take(rows, one, axis=1) for rows, one in zip(kept, features, strict=True)]
+            keep = [np.take(rows, numbers, axis=1) for rows, numbers in zip(kept, features, strict=True)]
             answers = predictor.predict_kept(docs, keep, hide)
             if not whole:
                 whole = [rows[0] for rows in answers]
                 chosen = classes_of(np.stack(whole), targets)
-            for sums, rows, given, target in zip(moments, kept, answers, chosen, strict=True):
-                sums.add(rows, given[:, target], nearness(rows, self.options.kernel_width))
+            for sums, rows, probabilities, target in zip(moments, kept, answers, chosen, strict=True):
+                sums.add(rows, probabilities[:, target], nearness(rows, self.options.kernel_width))
         for i, (coefficients, intercept, fit) in enumerate(self.fit(moments)):
             probability = whole[i][chosen[i]]
             yield self.finished(
@@ -95,21 +95,21 @@ class Lime(Explainer):
     def fit(self, moments: Sequence[Moments]) -> list[tuple[Array, float, float]]:
         """For each text the coefficients (d,), the intercept and the weighted R² of its local model."""
         options = self.options
-        systems = [one.centred() for one in moments]
-        used = [np.arange(one.features) for one in moments]
+        systems = [sums.centred() for sums in moments]
+        used = [np.arange(sums.features) for sums in moments]
         if options.selection == "highest_weights":
             strengths = ridge(systems, used, 0.01)
-            used = [np.argsort(-np.abs(one), kind="stable")[: options.num_features] for one in strengths]
+            used = [np.argsort(-np.abs(weights), kind="stable")[: options.num_features] for weights in strengths]
         elif options.selection == "forward_selection":
             used = [forward_selection(system, options.num_features) for system in systems]
         fitted = []
-        for one, system, coefficients in zip(moments, systems, ridge(systems, used, options.alpha), strict=True):
-            intercept = float(one.means[-1] - one.means[:-1] @ coefficients)
-            fitted.append((coefficients, intercept, explained(system, coefficients, one.weight)))
+        for sums, system, coefficients in zip(moments, systems, ridge(systems, used, options.alpha), strict=True):
+            intercept = float(sums.means[-1] - sums.means[:-1] @ coefficients)
+            fitted.append((coefficients, intercept, explained(system, coefficients, sums.weight)))
         return fitted
 
     def features_of(self, doc: Doc) -> NDArray[np.int64]:
-        """(W,) the feature that each word is."""
+        """(W,) number of the feature of each word."""
         if self.options.features == "position":
             return np.arange(len(doc.spans))
         number: dict[str, int] = {}
@@ -117,7 +117,7 @@ class Lime(Explainer):
 
 
 def sample(features: int, samples: int, random: np.random.Generator, first: bool) -> NDArray[np.bool_]:
-    """(S, d) what is kept: from 1 to d of the features are hidden; nothing in row 0 of the first block."""
+    """(S, d) kept features: 1 to d are hidden in each row, none in row 0 of the first block."""
     keep = np.ones((samples, features), np.bool_)
     if not features:
         return keep

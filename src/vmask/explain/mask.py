@@ -21,10 +21,10 @@ class MaskExplainer(Explainer):
     def explain_batch(
         self, predictor: MaskScores, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts by the mask that the model learnt.
+        """Explain a batch of texts by the mask that the model learned.
 
         Raises:
-            NoWordScores: where the model's method learns no ranking of words.
+            NoWordScores: if the model's method learns no ranking of words.
         """
         scores = predictor.mask_scores(docs)
         probabilities = predictor.predict_docs(docs)

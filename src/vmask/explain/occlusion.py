@@ -11,7 +11,7 @@ from vmask.explain.contract import Explainer, Explanation, classes_of
 from vmask.inference.contract import Doc, Predictor
 
 BLOCK = 1000
-"""Words of a text that are hidden in turn before the next are."""
+"""Perturbations of a text at a time."""
 
 
 @EXPLAINERS.register("occlusion")
@@ -25,7 +25,7 @@ class Occlusion(Explainer):
     def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts, all at once."""
+        """Explain a batch of texts."""
         whole = predictor.predict_docs(docs)
         chosen = classes_of(whole, targets)
         sizes = [len(doc.spans) for doc in docs]

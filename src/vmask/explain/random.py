@@ -21,7 +21,7 @@ class Random(Explainer):
     def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts, all at once."""
+        """Explain a batch of texts."""
         probabilities = predictor.predict_docs(docs)
         for row, (doc, target) in enumerate(zip(docs, classes_of(probabilities, targets), strict=True)):
             scores = numpy_stream(seed, "random", doc.text).random(len(doc.spans))

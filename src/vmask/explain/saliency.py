@@ -37,6 +37,6 @@ class Saliency(GradientExplainer):
 
     def attribute(self, seam: AtSeam, targets: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """(B, T) scores of positions."""
-        z = seam.z.clone().requires_grad_()  # captum warns of one that does not
+        z = seam.z.clone().requires_grad_()  # captum warns otherwise
         gradient = self.captum()(seam.answer).attribute(z, targets, additional_forward_args=(seam.index, seam.lengths))
         return torch.linalg.vector_norm(gradient, ORDERS[self.options.norm], dim=-1), {}

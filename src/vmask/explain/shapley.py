@@ -19,10 +19,10 @@ from vmask.explain.contract import Explainer, Explanation, classes_of
 from vmask.inference.contract import Doc, Predictor
 
 BLOCK_ROWS = 4096
-"""Perturbations of a text that are drawn at a time, or those of two orders where these are more."""
+"""Perturbations of a text drawn at a time, but at least those of two orders."""
 MOST_ENUMERATED = 10
 FEWEST_ORDERS = 10
-"""Orders before a standard error is believed."""
+"""Minimum number of orders for a standard error to be used."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class ShapleyOptions:
 
 @EXPLAINERS.register("shapley")
 class SampleShapley(Explainer):
-    """Shapley values by sampling whole orders, so that the scores of a text sum to f(text) - f(nothing), always.
+    """Shapley values by sampling whole orders, so that the scores of a text always sum to f(text) - f(nothing).
 
-    For each order words are added one by one to the empty text; a word's contribution is what the probability gains as
-    it comes. A text of W words takes about `permutations * W` answers. By default texts of up to 7 words are
-    enumerated, which is no more work than 25 orders.
+    For each order, words are added one by one to the empty text; the contribution of a word is the change of the
+    probability when it is added. A text of W words takes about `permutations * W` predictions. By default texts of up
+    to 7 words are enumerated, which costs no more than 25 orders.
     """
 
     Options = ShapleyOptions
@@ -65,9 +65,9 @@ class SampleShapley(Explainer):
     def explain_batch(
         self, predictor: Predictor, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
     ) -> Iterator[Explanation]:
-        """Explain a few texts; `details` has the standard error of every word and the number of orders.
+        """Explain a batch of texts; `details` has the standard error of every word and the number of orders.
 
-        A text that was enumerated has the errors 0, all orders, and no seed.
+        An enumerated text has errors of 0, all orders, and no seed.
         """
         probabilities = predictor.predict_docs(docs)
         chosen = classes_of(probabilities, targets)
@@ -75,17 +75,17 @@ class SampleShapley(Explainer):
         exact = self._enumerated(predictor, {i: docs[i] for i in short}, chosen, hide)
         sampled = self._sampled(predictor, {i: docs[i] for i in range(len(docs)) if i not in exact}, chosen, seed, hide)
         for i, doc in enumerate(docs):
-            found = exact[i] if i in exact else sampled[i]
+            result = exact[i] if i in exact else sampled[i]
             yield self.finished(
                 predictor,
                 doc,
-                found.mean,
+                result.mean,
                 chosen[i],
                 probabilities[i, chosen[i]],
                 hide=hide,
                 seed=None if i in exact else seed,
-                standard_errors=None if found.errors is None else found.errors.tolist(),
-                orders=found.orders,
+                standard_errors=None if result.errors is None else result.errors.tolist(),
+                orders=result.orders,
             )
 
     def _sampled(
@@ -100,23 +100,23 @@ class SampleShapley(Explainer):
             drawn = [
                 orders[i].take(min(self._orders_at_once(orders[i].words), most - running[i].orders)) for i in unsettled
             ]
-            answers = predictor.predict_kept([docs[i] for i in unsettled], [prefixes(one) for one in drawn], hide)
+            answers = predictor.predict_kept([docs[i] for i in unsettled], [prefixes(order) for order in drawn], hide)
             for i, order, rows in zip(unsettled, drawn, answers, strict=True):
                 running[i].add(contributions(order, rows[:, chosen[i]]))
             unsettled = [i for i in unsettled if running[i].orders < most and not running[i].settled(options.tolerance)]
         return {i: Found(run.mean, run.errors, run.orders) for i, run in running.items()}
 
     def _most_orders(self) -> int:
-        """Orders at most; whole pairs where they come in pairs, for an order without its reverse adds mostly noise."""
+        """Maximum number of orders; even for pairs, because an order without its reverse adds mostly noise."""
         most = int(self.options.permutations)
         return max(most // 2 * 2, 1) if self.options.variant == "antithetic" else most
 
     def _orders_at_once(self, words: int) -> int:
-        """Orders between two looks at the tolerance; whole pairs."""
-        some = max(BLOCK_ROWS // (words + 1) // 2 * 2, 2)
+        """Number of orders between two checks of the tolerance; an even number."""
+        count = max(BLOCK_ROWS // (words + 1) // 2 * 2, 2)
         if self.options.tolerance:
-            some = min(some, FEWEST_ORDERS)
-        return min(some, self._most_orders())
+            count = min(count, FEWEST_ORDERS)
+        return min(count, self._most_orders())
 
     def _enumerated(
         self, predictor: Predictor, docs: dict[int, Doc], chosen: Sequence[int], hide: str
@@ -131,12 +131,12 @@ class SampleShapley(Explainer):
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a text's words.
+    """Shapley values of the words of a text.
 
     Attributes:
         mean: (W,) average contribution.
-        errors: (W,) its standard error; None where there was a single order.
-        orders: how many orders it is the average over.
+        errors: (W,) its standard error; None for a single order.
+        orders: number of orders averaged over.
     """
 
     mean: NDArray[np.float64]
@@ -145,10 +145,10 @@ class Found:
 
 
 class Running:
-    """Mean and standard error of contributions, block by block, in memory of one order.
+    """Running mean and standard error of contributions, in the memory of one order.
 
-    An order and its reverse are one observation. Orders of a stratified set count as independent: as a rule their
-    dependence makes the mean more exact than the error says, but there are games in which it is less so.
+    An order and its reverse are one observation. Orders of a stratified set count as independent: usually their
+    dependence makes the mean more precise than the error says, but there are games in which it is less precise.
     """
 
     def __init__(self, words: int, variant: str) -> None:
@@ -156,14 +156,14 @@ class Running:
         self._paired = variant == "antithetic"
         self._total = np.zeros(words)
         self._units = 0
-        self._mean = np.zeros(words)  # of the units, with the sum of squared deviations from it
+        self._mean = np.zeros(words)  # of the observations; `_squares` are deviations from it
         self._squares = np.zeros(words)
 
     def add(self, values: NDArray[np.float64]) -> None:
         """Add the contributions (M, W) of M more orders."""
         self.orders += len(values)
         self._total += values.sum(0)
-        if self._paired:  # a single order is no observation
+        if self._paired:  # a single order is not an observation
             even = len(values) // 2 * 2
             values = (values[0:even:2] + values[1:even:2]) / 2
         if not len(values):
@@ -181,26 +181,26 @@ class Running:
 
     @property
     def errors(self) -> NDArray[np.float64] | None:
-        """(W,) standard error of the mean of each word; None where there are fewer than two observations."""
+        """(W,) standard error of the mean of each word; None with fewer than two observations."""
         if self._units < 2:
             return None
         errors: NDArray[np.float64] = np.sqrt(self._squares / (self._units - 1) / self._units)
         return errors
 
     def settled(self, tolerance: float) -> bool:
-        """Whether every word is known well enough."""
+        """Whether the standard errors of all words are within the tolerance."""
         if tolerance <= 0 or self.orders < FEWEST_ORDERS or (errors := self.errors) is None:
             return False
         return bool((errors <= tolerance).all())
 
 
 class OrderStream:
-    """Orders of a text's words, the same however many are taken at a time.
+    """Random orders of the words of a text; the number taken at a time does not change them.
 
     Args:
         words: W.
         variant: how they are drawn.
-        random: where from.
+        random: the random generator.
     """
 
     def __init__(self, words: int, variant: str, random: np.random.Generator) -> None:
@@ -215,7 +215,7 @@ class OrderStream:
         while True:
             order = random.permutation(self.words)
             if variant == "stratified":
-                # A Latin square: every word takes every place once, and its company differs from order to order.
+                # A Latin square: every word takes every place once, after different words in each order.
                 starts, steps = random.permutation(self.words), random.permutation(self.words)
                 for start in starts:
                     yield order[(start + steps) % self.words]
@@ -230,16 +230,18 @@ def _stream(seed: int, doc: Doc) -> np.random.Generator:
 
 
 def prefixes(orders: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(M * (W + 1), W) what is kept as the words come one by one, from none to all, for each of the orders (M, W)."""
-    place = orders.argsort(1)  # (M, W) when each word comes
+    """(M * (W + 1), W) kept words as they are added one by one, from none to all, for each of the orders (M, W)."""
+    place = orders.argsort(1)  # (M, W) place of each word in its order
     steps = np.arange(orders.shape[1] + 1)
     keep: NDArray[np.bool_] = place[:, None, :] < steps[None, :, None]
     return keep.reshape(len(orders) * len(steps), orders.shape[1])
 
 
 def contributions(orders: NDArray[np.int64], answers: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(M, W) what each word added in each order, from the answers (M * (W + 1),) to its prefixes."""
-    gains = np.diff(answers.astype(np.float64).reshape(len(orders), -1), axis=1)  # in the order of coming
+    """(M, W) contribution of each word in each order, from the answers (M * (W + 1),) for its prefixes."""
+    gains = np.diff(
+        answers.astype(np.float64).reshape(len(orders), -1), axis=1
+    )  # in the order in which words are added
     values = np.zeros(orders.shape)
     np.put_along_axis(values, orders, gains, 1)
     return values
@@ -251,7 +253,7 @@ def subsets(words: int) -> NDArray[np.bool_]:
 
 
 def exact_values(keep: NDArray[np.bool_], answers: NDArray[np.float32]) -> NDArray[np.float64]:
-    """(W,) Shapley values from the answers (2^W,) to all sets of words (2^W, W), in the order of `subsets`."""
+    """(W,) Shapley values from the answers (2^W,) for all sets of words (2^W, W), in the order of `subsets`."""
     words = keep.shape[1]
     size = keep.sum(1)
     weight = np.array([factorial(s) * factorial(words - s - 1) / factorial(words) for s in range(words)])

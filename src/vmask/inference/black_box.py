@@ -1,4 +1,4 @@
-"""Any model that gives probabilities of texts, as the explainers need it: a function, a scikit-learn pipeline."""
+"""Wrap any model that predicts probabilities for explainers: a function, a scikit-learn pipeline."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from vmask.text.words import readable, whole_words
 
 
 class BlackBox(BasePredictor):
-    """A model of which nothing is known but its answers. Words are hidden by rebuilding the text.
+    """A model of which only the predictions are known. Words are hidden by rebuilding the text.
 
     Args:
-        predict_proba: from a list of N texts to (N, C) probabilities.
+        predict_proba: maps a list of N texts to (N, C) probabilities.
         labels: the classes, in the order of the columns; by default the numbers of the columns.
-        unk_token: what stands for a word that is hidden by `unk`.
-        mask_token: what stands for a word that is hidden by `mask`; None where the model has no such token.
-        batch_size: texts that the function is given at a time.
+        unk_token: replaces a word that is hidden by `unk`.
+        mask_token: replaces a word that is hidden by `mask`; None if the model has no such token.
+        batch_size: maximum number of texts per call.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class BlackBox(BasePredictor):
     ) -> None:
         self.predict_proba = predict_proba
         self.batch_size = batch_size
-        if labels is not None:  # a number of numpy's is none of JSON's
+        if labels is not None:  # numpy numbers are not JSON values
             labels = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
         self._labels = labels
         self._stand_in = {"remove": "", "unk": unk_token, "mask": mask_token}
@@ -52,18 +52,18 @@ class BlackBox(BasePredictor):
         return self._labels
 
     def batched(self, rows: int) -> BlackBox:
-        """The same model, given at most so many texts at a time."""
-        other = copy.copy(self)
-        other.batch_size = rows
-        return other
+        """The same model with another batch size."""
+        clone = copy.copy(self)
+        clone.batch_size = rows
+        return clone
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
-        """Cut texts into words: runs of letters or digits with their apostrophes, and single marks."""
-        none = np.zeros(0, np.int32)
-        whole = readable(texts)
+        """Split texts into words: runs of letters or digits with their apostrophes, and single marks."""
+        no_ids = np.zeros(0, np.int32)
+        strings = readable(texts)
         return [
-            Doc(text, tuple(map(tuple, spans.tolist())), none)
-            for text, spans in zip(whole, whole_words(whole), strict=True)
+            Doc(text, tuple(map(tuple, spans.tolist())), no_ids)
+            for text, spans in zip(strings, whole_words(strings), strict=True)
         ]
 
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
@@ -74,7 +74,7 @@ class BlackBox(BasePredictor):
     def predict_kept(
         self, docs: Sequence[Doc], keep: Sequence[NDArray[Any]], hide: str = "remove"
     ) -> list[NDArray[np.float32]]:
-        """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i); equal texts are asked for once.
+        """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i); equal texts are predicted once.
 
         Raises:
             ConfigError: for a way of hiding that cannot be done by rebuilding a text.
@@ -89,22 +89,23 @@ class BlackBox(BasePredictor):
             return []
         number: dict[str, int] = {}
         rows = [
-            np.array([number.setdefault(rebuilt(doc, row, stand_in), len(number)) for row in one], np.int64)
-            for doc, one in zip(docs, keep, strict=True)
+            np.array([number.setdefault(rebuilt(doc, row, stand_in), len(number)) for row in doc_keep], np.int64)
+            for doc, doc_keep in zip(docs, keep, strict=True)
         ]
         answers = np.array(list(self._answers(iter(number))), np.float32).reshape(len(number), len(self.labels))
-        return [answers[one] for one in rows]
+        return [answers[doc_rows] for doc_rows in rows]
 
     def _answers(self, texts: Iterator[str]) -> Iterator[NDArray[np.float32]]:
-        while some := list(islice(texts, self.batch_size)):
-            yield from self._ask(some)
+        while batch := list(islice(texts, self.batch_size)):
+            yield from self._ask(batch)
 
     def _ask(self, texts: list[str]) -> NDArray[np.float32]:
-        given = self.predict_proba(texts)
+        """(N, C) probabilities, checked."""
+        predicted = self.predict_proba(texts)
         wanted = "It must give a row of probabilities for every text, as predict_proba of scikit-learn does."
         try:
-            answers = np.asarray(given, np.float32)
-        except (TypeError, ValueError, RuntimeError) as error:  # a tensor with a gradient is a RuntimeError
+            answers = np.asarray(predicted, np.float32)
+        except (TypeError, ValueError, RuntimeError) as error:  # a tensor with a gradient raises RuntimeError
             raise DataError(
                 f"The function answered {len(texts)} texts by no array of numbers: {error}. {wanted}"
             ) from None
@@ -122,9 +123,9 @@ class BlackBox(BasePredictor):
 
 
 def rebuilt(doc: Doc, keep: NDArray[Any], stand_in: str) -> str:
-    """The text with the words where `keep` (W,) is 0 replaced; what stands between words stays.
+    """The text with the words where `keep` (W,) is 0 replaced; the text between words stays.
 
-    Words that touch, as `film.` does, are set apart where one of them is hidden, so that the other stays a word.
+    Adjacent words, as in `film.`, are separated by a space if one is hidden, so that the other remains a word.
 
     >>> doc = Doc("A well-made film.", ((0, 1), (2, 6), (6, 7), (7, 11), (12, 16), (16, 17)), np.zeros(0, np.int32))
     >>> rebuilt(doc, np.array([1, 1, 0, 1, 1, 0]), "UNKWORDZ")
@@ -141,6 +142,6 @@ def rebuilt(doc: Doc, keep: NDArray[Any], stand_in: str) -> str:
 
 
 def _apart(left: str, right: str) -> str:
-    """Both, with a space between where they would run into one another."""
+    """Both strings, joined by a space if they would run together."""
     touch = left and right and not left[-1].isspace() and not right[0].isspace()
     return f"{left} {right}" if touch else left + right

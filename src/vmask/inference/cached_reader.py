@@ -1,4 +1,4 @@
-"""Perturbed texts read by a model that has computed what it can of their words."""
+"""Predict perturbed texts from cached computations on their words."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from vmask.models.contract import Reader, ZeroReader
 
 
 class CachedReader:
-    """Answers about texts that are made of a few words, of which the model has computed what it can already.
+    """Predicts texts that consist of a few words, for which the model has cached all it can.
 
     Args:
         ids: (U,) ids of the words, ascending; the first is padding.
-        reader: reads texts.
-        zero_reader: reads a text with words zeroed.
-        batch_rows: texts that are computed at a time, at most.
+        reader: computes logits of texts.
+        zero_reader: computes logits of a text with words zeroed.
+        batch_rows: maximum number of texts computed at a time.
     """
 
     def __init__(self, ids: NDArray[np.int32], reader: Reader, zero_reader: ZeroReader | None, batch_rows: int) -> None:
@@ -47,7 +47,7 @@ def checked_probabilities(logits: Tensor) -> NDArray[np.float32]:
     """(B, C) probabilities from logits (B, C).
 
     Raises:
-        ModelFolderError: where they are no numbers.
+        ModelFolderError: if they are not finite.
     """
     probabilities: NDArray[np.float32] = to_probabilities(logits.float()).cpu().numpy()
     if not np.isfinite(probabilities).all():

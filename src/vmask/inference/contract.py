@@ -1,4 +1,4 @@
-"""All that explanations and metrics may know of a model, and a text as the model reads it."""
+"""The interface of models for explainers and metrics, and a text as a model reads it."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 SINGLE_LABEL = "single_label"
-"""The task in which every text has one class, and probabilities sum to 1."""
+"""The task in which every text has exactly one class, and probabilities sum to 1."""
 
 
 @dataclass(frozen=True)
 class Doc:
-    """A text, cut into words once.
+    """A tokenized text.
 
     Attributes:
-        text: as it was given.
+        text: the original text.
         spans: (start, end) of every word in `text`.
-        ids: what the model reads: word ids, one a span; or the pieces of an encoder's tokenizer.
-        unseen: words behind the length limit, which the model does not see.
-        owners: (n, 2) position in `ids` and number of a word that it is a piece of; None where ids are words.
-        merging: how pieces were made into words; empty where ids are words.
-        segments: (start, end) of each of several texts that are read together; empty where it is one text.
+        ids: input of the model: word ids, one per span; or pieces of an encoder's tokenizer.
+        unseen: number of words beyond the length limit, which the model does not see.
+        owners: (n, 2) position in `ids` and number of a word that it is a piece of; None if ids are words.
+        merging: how pieces were joined to words; empty if ids are words.
+        segments: (start, end) of each of several texts that are read together; empty for a single text.
     """
 
     text: str
@@ -37,13 +37,13 @@ class Doc:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The words as they stand in the text."""
+        """The words as written in the text."""
         return tuple(self.text[start:end] for start, end in self.spans)
 
     def kept_ids(self, keep: NDArray[np.bool_]) -> NDArray[np.int32]:
-        """The ids without those of the words where `keep` (W,) is False: a hidden word takes all its pieces along.
+        """The ids without the words where `keep` (W,) is False, with all their pieces.
 
-        Special tokens that the tokenizer added belong to no word and stay.
+        Special tokens of the tokenizer belong to no word and stay.
         """
         if self.owners is None:
             return self.ids[keep]
@@ -52,7 +52,7 @@ class Doc:
 
 
 class Predictor(Protocol):
-    """All that explainers and metrics may know of a model; `BasePredictor` has the answers of the simplest."""
+    """The interface of models for explainers and metrics; `BasePredictor` has the defaults."""
 
     @property
     def labels(self) -> Sequence[Any]:
@@ -60,25 +60,25 @@ class Predictor(Protocol):
 
     @property
     def task(self) -> str:
-        """What its probabilities are of: `single_label`, classes of which each text has one."""
+        """The task: `single_label`, in which each text has exactly one class."""
 
     @property
     def hides(self) -> Sequence[str]:
-        """The ways of hiding words that it has, of `vmask.config.HIDES`."""
+        """Supported ways of hiding words, of `vmask.config.HIDES`."""
 
     @property
     def ranks_words(self) -> bool:
-        """Whether it gives words an importance of its own: `mask_scores`."""
+        """Whether it has its own importance of words: `mask_scores`."""
 
     @property
     def has_gradients(self) -> bool:
-        """Whether gradients can be taken at what it sees of words: `at_seam`."""
+        """Whether gradients at the seam are available: `at_seam`."""
 
     def batched(self, rows: int) -> Predictor:
-        """The same model, computing at most so many texts at a time."""
+        """The same model with this maximum number of texts computed at a time."""
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
-        """Cut texts into words."""
+        """Split texts into words."""
 
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
         """(N, C) probabilities."""
@@ -90,14 +90,14 @@ class Predictor(Protocol):
 
 
 class BasePredictor:
-    """A predictor's answers where it has nothing more to offer; derive from it and override what it can.
+    """Defaults of a predictor with the fewest capabilities; derive from it and override them.
 
     Attributes:
-        task: what its probabilities are of.
-        hides: the ways of hiding words that it has.
-        ranks_words: whether it gives words an importance of its own.
-        has_gradients: whether gradients can be taken at what it sees of words.
-        quick: whether thousands of perturbations are a matter of a second.
+        task: the task.
+        hides: supported ways of hiding words.
+        ranks_words: whether it has its own importance of words.
+        has_gradients: whether gradients at the seam are available.
+        quick: whether thousands of perturbations take about a second.
     """
 
     task: str = SINGLE_LABEL
@@ -108,7 +108,7 @@ class BasePredictor:
 
 
 class MaskScores(Predictor, Protocol):
-    """A predictor that can also say how much of each word its mask lets through."""
+    """A predictor that also has the mask scores of words."""
 
     def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
         """Importance of every word of every text, in [0, 1]."""

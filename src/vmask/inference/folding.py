@@ -8,23 +8,23 @@ from torch import Tensor
 from vmask.masks.contract import Embedded, WordMask
 
 CHUNK = 16_384
-"""Words at a time: the mask's network makes as many hidden vectors."""
+"""Words at a time, which bounds the memory of the mask's network."""
 
 
 @torch.no_grad()
 def fold(mask: WordMask, vectors: Tensor, words: Tensor) -> Tensor:
     """(V, D) what a classifier sees of each word at inference; a classifier over these vectors needs no mask.
 
-    Every word goes through the mask as a text of its own, so this is exact where `mask.word_level()`: VMASK gives
-    `E[R] * x`, IBA `lambda * x + (1 - lambda) * mu`.
+    Every word is masked as a text of its own, which is exact if `mask.word_level()`: VMASK gives `E[R] * x`, IBA
+    `lambda * x + (1 - lambda) * mu`.
 
     Args:
-        mask: the mask; where what it does to a word depends on the rest of the text, there is nothing to fold.
-        vectors: (V, D) the vectors as they stand at the seam.
-        words: (V,) True at words; padding and special tokens stay as they are.
+        mask: a mask whose effect on a word does not depend on the rest of the text.
+        vectors: (V, D) the vectors at the seam.
+        words: (V,) True at words; padding and special tokens are not changed.
 
     Raises:
-        ValueError: where the mask is not word-level.
+        ValueError: if the mask is not word-level.
     """
     if not mask.word_level():
         raise ValueError("What this mask does to a word depends on the rest of its text. Keep the mask in the graph.")

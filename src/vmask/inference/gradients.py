@@ -1,4 +1,4 @@
-"""What a classifier sees of its words at the seam, as tensors that a gradient can be taken at."""
+"""What a classifier sees of the words at the seam, as tensors for gradients."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch
 
 MAX_POSITIONS = 4096
-"""Padded positions that a gradient is taken at in one go. A network keeps all its layers until the gradient is there,
-so this is a quarter of what a prediction computes at a time."""
+"""Padded positions per gradient computation. It keeps the activations of all layers, so this is a quarter of what a
+prediction computes at a time."""
 
 Answer: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""From vectors (S, T, D), index (S, T) and lengths (S,) to probabilities (S, C), differentiable in the vectors."""
+"""Maps vectors (S, T, D), index (S, T) and lengths (S,) to probabilities (S, C), differentiable in the vectors."""
 
 _CUDNN = Lock()
 
 
 @dataclass(frozen=True)
 class AtSeam:
-    """Texts of like length as the classifier sees them, behind the word mask.
+    """Texts of similar length as the classifier sees them, behind the word mask.
 
     Attributes:
-        rows: (B,) which of the texts they are.
+        rows: (B,) numbers of the texts.
         z: (B, T, D) what is seen at every position, `scale * x + shift` of the mask; without a gradient.
-        words: (B, T) True where a word of the text stands, or a piece of one.
-        index: (B, T) and
-        lengths: (B,) what `answer` wants beside the vectors, a row a text; they may be repeated like the vectors.
-        probabilities: (B, C) of the texts as they are.
-        answer: what the classifier would say if it saw other vectors.
-        most: rows that `answer` should be given at a time, at most; never fewer than B.
+        words: (B, T) True at words of the text, or pieces of them.
+        index: (B, T) further input of `answer`, one row per text; it may be repeated like the vectors.
+        lengths: (B,) likewise.
+        probabilities: (B, C) predictions for the texts.
+        answer: prediction of the classifier for other vectors at the seam.
+        most: maximum number of rows per call of `answer`; never fewer than B.
     """
 
     rows: NDArray[np.int64]
@@ -55,14 +55,14 @@ class AtSeam:
 
 
 def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: Sequence[Doc], most: int) -> AtSeam:
-    """Run a batch and keep what stood at the seam.
+    """Run a batch and keep the vectors at the seam.
 
     Args:
         model: the classifier.
-        batch: the texts as tensors, where the model is.
+        batch: the texts as tensors, on the device of the model.
         rows: (B,) their numbers.
-        docs: the B texts themselves.
-        most: rows that may be computed at a time.
+        docs: the B texts.
+        most: maximum number of rows computed at a time.
     """
     seen: list[Tensor] = []
 
@@ -79,11 +79,11 @@ def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: S
 
 
 def answering(model: MaskedClassifier, distinct: Tensor) -> Answer:
-    """What the classifier says to given vectors in the place of those that its mask would show it.
+    """A function that predicts from given vectors instead of those behind the mask.
 
     Args:
         model: the classifier.
-        distinct: (U,) the ids that `index` counts; a model may look at them for what is no word.
+        distinct: (U,) the ids that `index` refers to; a model may need them to recognize special tokens.
     """
     has_rnn = any(isinstance(module, nn.RNNBase) for module in model.modules())
 
@@ -100,21 +100,21 @@ def answering(model: MaskedClassifier, distinct: Tensor) -> Answer:
 
 
 def word_positions(docs: Sequence[Doc], width: int) -> NDArray[np.bool_]:
-    """(B, T) where the words of texts stand, padded to `width`: the positions that hiding all words empties.
+    """(B, T) True at words of the texts, padded to `width`: the positions that are hidden with all words.
 
-    Special tokens that the tokenizer added and pieces that belong to no word are not among them.
+    Special tokens of the tokenizer and pieces that belong to no word are not included.
     """
-    found = np.zeros((len(docs), width), np.bool_)
-    for row, doc in zip(found, docs, strict=True):
+    positions = np.zeros((len(docs), width), np.bool_)
+    for row, doc in zip(positions, docs, strict=True):
         row[slice(len(doc.ids)) if doc.owners is None else doc.owners[:, 0]] = True
-    return found
+    return positions
 
 
 @contextmanager
 def _no_cudnn() -> Iterator[None]:
-    """Recurrent layers without cuDNN, which has no gradient for them in eval mode.
+    """Disable cuDNN, which has no gradient of recurrent layers in eval mode.
 
-    It is a switch for the whole process, so one thread at a time.
+    The switch is global, so only one thread at a time.
     """
     with _CUDNN, torch.backends.cudnn.flags(enabled=False):
         yield

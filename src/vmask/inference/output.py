@@ -1,4 +1,4 @@
-"""From logits to probabilities: the one function that all predictions, gradients and exports go through."""
+"""From logits to probabilities: used by all predictions, gradients and exports."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from torch import Tensor
 
 
 def to_probabilities(logits: Tensor) -> Tensor:
-    """(B, C) probabilities of the classes, of which each text has one, from logits (B, C)."""
+    """(B, C) probabilities from logits (B, C); each text has exactly one class."""
     return torch.softmax(logits, 1)

@@ -1,7 +1,7 @@
-"""Texts with some of their words hidden, as numbers: many perturbations of many texts at once.
+"""Texts with some of their words hidden, as ids: many perturbations of many texts at once.
 
-Equal perturbations of a text are answered once, and no more of them are spelt out at a time than `MAX_SPELT` allows, so
-memory depends on neither the number of texts nor of perturbations.
+Equal perturbations of a text are predicted once, and at most `MAX_SPELT` ids are in memory at a time, so memory depends
+on neither the number of texts nor of perturbations.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from vmask.inference.contract import Doc
 
 MAX_SPELT = 1_000_000
-"""Ids that are spelt out at a time: rows times the longest text."""
+"""Maximum number of ids in memory: rows times the longest text."""
 MANY = 256
-"""Perturbations of a text from which on it pays to prepare for that text alone."""
+"""Minimum number of perturbations for which preparing a single text pays off."""
 
 
 @dataclass(frozen=True)
 class Spelling:
-    """How hidden words are spelt out in ids.
+    """How hidden words are represented in ids.
 
     Attributes:
         pad: id of padding.
-        closes_gap: whether what stands behind a hidden word moves up.
-        stand_in: id that takes the place of a hidden word; None where the word stays and is scaled.
+        closes_gap: whether a hidden word is removed, so that the following words move up.
+        stand_in: id that replaces a hidden word; None if the word stays and is scaled.
     """
 
     pad: int
@@ -38,12 +38,12 @@ class Spelling:
 
 @dataclass(frozen=True)
 class Rows:
-    """Perturbed texts as numbers. Rows of a text with the same beginning stand together.
+    """Perturbed texts as ids. Rows of a text with the same prefix are adjacent.
 
     Attributes:
-        ids: (R, T) left-justified, padding behind.
-        lengths: (R,) ids of each.
-        keep: (R, T) how much is kept of each position, where words are scaled; else None.
+        ids: (R, T) left-justified, then padding.
+        lengths: (R,) number of ids of each.
+        keep: (R, T) factor of each position if words are scaled; else None.
     """
 
     ids: NDArray[np.int32]
@@ -52,7 +52,7 @@ class Rows:
 
 
 def as_kept(keep: NDArray[Any], scaled: bool) -> NDArray[Any]:
-    """Rows of `keep` as 0 and 1, or as numbers where words are `scaled` and some row asks for a part of one."""
+    """Rows of `keep` as booleans, or as numbers if words are `scaled` and some value is between 0 and 1."""
     if keep.dtype == np.bool_:
         return keep
     whole = keep > 0
@@ -71,19 +71,19 @@ def answers(
 
     Args:
         docs: the texts.
-        keep: for each text what is kept of its words, a row a perturbation.
+        keep: for each text which words are kept, one row per perturbation.
         spelling: how words are hidden.
         classes: C.
         answer: (R, C) probabilities of some rows.
-        answer_alone: (R, C) probabilities of one text under many rows of `keep` (R, W), where there is a better way.
+        answer_alone: (R, C) probabilities of one text under many rows of `keep` (R, W), if there is a faster way.
     """
-    found = [np.zeros((len(rows), classes), np.float32) for rows in keep]
+    results = [np.zeros((len(rows), classes), np.float32) for rows in keep]
     for part in _parts(docs, keep):
         spelt, places = [], []
         for number, start, stop in part:
             distinct, inverse = distinct_rows(keep[number][start:stop])
             if answer_alone is not None and len(distinct) >= MANY and distinct.shape[1]:
-                found[number][start:stop] = answer_alone(docs[number], distinct)[inverse]
+                results[number][start:stop] = answer_alone(docs[number], distinct)[inverse]
                 continue
             spelt.append(spell(docs[number], distinct, spelling))
             places.append((number, start, stop, inverse))
@@ -92,9 +92,9 @@ def answers(
         probabilities = answer(joined(spelt, spelling.pad))
         at = 0
         for rows, (number, start, stop, inverse) in zip(spelt, places, strict=True):
-            found[number][start:stop] = probabilities[at : at + len(rows.ids)][inverse]
+            results[number][start:stop] = probabilities[at : at + len(rows.ids)][inverse]
             at += len(rows.ids)
-    return found
+    return results
 
 
 def distinct_rows(keep: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -135,9 +135,9 @@ def spell(doc: Doc, keep: NDArray[Any], spelling: Spelling) -> Rows:
 
 
 def kept_pieces(doc: Doc, keep: NDArray[Any]) -> NDArray[Any]:
-    """(R, T) how much is kept of each id when `keep` (R, W) is kept of each word.
+    """(R, T) factor of each id, given the factor `keep` (R, W) of each word.
 
-    A piece that belongs to several words is kept as far as all of them are; one that belongs to none stays.
+    A piece of several words gets their minimum; a piece that belongs to no word stays.
     """
     if doc.owners is None:
         return keep
@@ -162,7 +162,7 @@ def joined(parts: Sequence[Rows], pad: int) -> Rows:
 
 
 def _parts(docs: Sequence[Doc], keep: Sequence[NDArray[Any]]) -> Iterator[list[tuple[int, int, int]]]:
-    """Texts with ranges of their rows, together small enough to be spelt out."""
+    """Batches of (text, start, stop): ranges of rows that together fit in `MAX_SPELT` ids."""
     part: list[tuple[int, int, int]] = []
     rows, longest = 0, 1
     for number, (doc, wanted) in enumerate(zip(docs, keep, strict=True)):

@@ -1,4 +1,4 @@
-"""A trained encoder with its words: pieces of its tokenizer in, words out."""
+"""A trained encoder over the pieces of its tokenizer, with scores of words."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class WordTable:
     """The words of the training texts.
 
     Attributes:
-        words: every word once; in lower case where the encoder does not know upper case.
-        counts: (W,) how often each stands in the training texts.
-        scores: (W,) mean importance over these places; zeros where the method learns no ranking.
+        words: the distinct words; in lower case for an uncased encoder.
+        counts: (W,) number of occurrences in the training texts.
+        scores: (W,) mean importance over these occurrences; zeros if the method learns no ranking.
     """
 
     words: list[str]
@@ -37,15 +37,15 @@ class WordTable:
 
 
 class PiecePredictor(TextPredictor):
-    """A masked classifier over the pieces of an encoder's tokenizer, which speaks of words.
+    """A masked classifier over the pieces of an encoder's tokenizer, with results by word.
 
     Args:
         model: the classifier.
-        tokenizer: cuts texts into pieces and words.
+        tokenizer: splits texts into pieces and words.
         labels: the classes, in the order of the logits.
         table: the words of the training texts.
         device: where to compute.
-        pad_length: pad every text to this length, for models in which padding counts.
+        pad_length: pad every text to this length, for models that are affected by padding.
     """
 
     def __init__(
@@ -63,14 +63,14 @@ class PiecePredictor(TextPredictor):
         self.table = table or WordTable([], np.zeros(0, np.int64), np.zeros(0, np.float32))
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
-        """Cut texts into pieces and words, up to the length limit."""
-        found = self.tokenizer.encode(texts)
+        """Split texts into pieces and words, up to the length limit."""
+        encoded = self.tokenizer.encode(texts)
         rows = len(self.model.encoder.is_word)  # type: ignore[arg-type]
-        if any(one.ids.max(initial=0) >= rows for one in found):
+        if any(pieces.ids.max(initial=0) >= rows for pieces in encoded):
             raise ModelFolderError("The tokenizer of the model has pieces that it has no vectors for. Train it again.")
         return [
-            Doc(text, tuple(map(tuple, one.spans.tolist())), one.ids, one.unseen, one.owners, JOINING)
-            for text, one in zip(texts, found, strict=True)
+            Doc(text, tuple(map(tuple, pieces.spans.tolist())), pieces.ids, pieces.unseen, pieces.owners, JOINING)
+            for text, pieces in zip(texts, encoded, strict=True)
         ]
 
     @property
@@ -80,7 +80,7 @@ class PiecePredictor(TextPredictor):
 
     @property
     def max_length(self) -> int:
-        """Pieces of the longest text that it sees in full."""
+        """Maximum number of pieces of a text."""
         return self.tokenizer.max_tokens
 
     def stored_config(self) -> dict[str, Any]:
@@ -102,23 +102,23 @@ class PiecePredictor(TextPredictor):
         self.tokenizer.save(path)
 
     def stand_ins(self) -> Mapping[str, int]:
-        """Ids of the tokens that can take the place of a piece, by way of hiding."""
+        """Ids of the tokens that can replace a piece, by way of hiding."""
         named = {hide: self.tokenizer.settings.get(f"{hide}_token") for hide in ("unk", "mask")}
         ids = {hide: self.tokenizer.backend.token_to_id(token) for hide, token in named.items() if token}
         return {hide: id for hide, id in ids.items() if id is not None}
 
     def ranked_words(self, doc: Doc) -> Sequence[str]:
-        """The words of a text, in lower case where the encoder does not know upper case."""
+        """The words of a text, in lower case for an uncased encoder."""
         return [word.lower() for word in doc.words] if self.tokenizer.uncased else doc.words
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.
 
-        A word's importance is the mean over its places in the training texts. With the mask on the word vectors it is
-        the same at all of them, but for tokenizers that cut a word differently at the start of a text.
+        The importance of a word is the mean over its occurrences in the training texts. With the mask on the word
+        vectors it is the same for all, except for tokenizers that split a word differently at the start of a text.
 
         Raises:
-            NoWordScores: where the method learns no ranking.
+            NoWordScores: if the method learns no ranking.
         """
         if not self.ranks_words:
             raise NoWordScores

@@ -1,4 +1,4 @@
-"""A trained classifier with its words: from texts to probabilities, mask scores and a ranking of words."""
+"""A trained classifier with its vocabulary: probabilities, mask scores and a ranking of words."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 VECTORS = "encoder.embedding.weight"
 """Name of the word vectors among the weights of a model of words."""
 SPECIAL_WORDS = 2
-"""Rows of the word table that are no words: padding and unknown."""
+"""Rows of the word table that are not words: padding and unknown."""
 
 
 @dataclass(frozen=True)
 class WordImportance:
-    """How much the classifier sees of a word, wherever it stands.
+    """How much the classifier sees of a word, in any text.
 
     Attributes:
         word: the word.
         score: E[R], between 0 and 1.
-        count: how often it stands in the training texts.
-        known: whether the word vectors know it; the score of a word they do not know means little.
+        count: number of occurrences in the training texts.
+        known: whether it has a pretrained vector; the score of a word without one means little.
     """
 
     word: str
@@ -53,19 +53,19 @@ class WordImportance:
 
 
 class TextPredictor(BasePredictor):
-    """A masked classifier. Answers depend on neither the order of texts nor their company.
+    """A masked classifier. The prediction of a text does not depend on the other texts.
 
     Args:
         model: the classifier.
         labels: the classes, in the order of the logits.
         device: where to compute.
-        pad_length: pad every text to this length, for models in which padding counts.
+        pad_length: pad every text to this length, for models that are affected by padding.
     """
 
     pad: int = PAD
     """Id of padding."""
     batch_rows: int = 512
-    """Texts that are computed at a time, at most."""
+    """Maximum number of texts computed at a time."""
     has_gradients = True
 
     def __init__(
@@ -78,7 +78,7 @@ class TextPredictor(BasePredictor):
 
     @property
     def hides(self) -> tuple[str, ...]:  # type: ignore[override]
-        """The ways of hiding words that it has."""
+        """Supported ways of hiding words."""
         return tuple(hide for hide in HIDES if hide in ("remove", "zero") or hide in self.stand_ins())
 
     @property
@@ -87,26 +87,26 @@ class TextPredictor(BasePredictor):
         return self.model.mask.ranks
 
     def batched(self, rows: int) -> Self:
-        """The same model, computing at most so many texts at a time."""
-        other = copy.copy(self)
-        other.batch_rows = rows
-        return other
+        """The same model with this maximum number of texts computed at a time."""
+        clone = copy.copy(self)
+        clone.batch_rows = rows
+        return clone
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
-        """Cut texts into words, up to the length limit."""
+        """Split texts into words, up to the length limit."""
         raise NotImplementedError
 
     @property
     def max_length(self) -> int:
-        """Words or pieces of the longest text that it sees in full."""
+        """Maximum number of words or pieces of a text."""
         raise NotImplementedError
 
     def stored_config(self) -> dict[str, Any]:
-        """What it adds to the `config.json` of a model folder."""
+        """Its part of the `config.json` of a model folder."""
         raise NotImplementedError
 
     def stored_tensors(self) -> dict[str, Tensor]:
-        """What a model folder keeps in `model.safetensors`: weights, and what is known of the words."""
+        """Content of `model.safetensors` in a model folder: weights, and data about words."""
         return {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
 
     def save_tokenizer(self, path: Path) -> None:
@@ -123,7 +123,7 @@ class TextPredictor(BasePredictor):
         Ties go to the more frequent word, then by alphabet.
 
         Raises:
-            NoWordScores: where the method learns no ranking.
+            NoWordScores: if the method learns no ranking.
         """
         raise NotImplementedError
 
@@ -142,19 +142,19 @@ class TextPredictor(BasePredictor):
 
         Args:
             docs: the texts.
-            keep: for each text (S_i, W_i), a row a perturbation: whether each word is kept; with `zero` also how much.
-            hide: `remove` closes the gap; `zero` sets the vector to zero; `unk` and `mask` put that token in its place.
+            keep: for each text (S_i, W_i), one row per perturbation: if each word is kept; with `zero` also how much.
+            hide: `remove` closes the gap; `zero` sets the vector to zero; `unk` and `mask` insert that token instead.
 
         Raises:
             ConfigError: for a way of hiding that this model does not have.
         """
         stand_in = self._stand_in(hide)
-        rows = [as_kept(one, scaled=hide == "zero") for one in keep]
-        reader = self._cached_reader(docs, stand_in) if all(one.dtype == np.bool_ for one in rows) else None
+        rows = [as_kept(doc_keep, scaled=hide == "zero") for doc_keep in keep]
+        reader = self._cached_reader(docs, stand_in) if all(kept.dtype == np.bool_ for kept in rows) else None
         if reader is None:
             spelling = Spelling(self.pad, hide == "remove", stand_in)
             return answers(docs, rows, spelling, len(self.labels), self._answer)
-        # A vector of zeros in the place of a word is what padding is.
+        # Padding is a vector of zeros, so it can replace a zeroed word.
         spelling = Spelling(self.pad, hide == "remove", self.pad if hide == "zero" else stand_in)
         alone = reader.answer_zeroed if hide == "zero" and reader.zero_reader is not None else None
         return answers(docs, rows, spelling, len(self.labels), reader.answer, alone)
@@ -178,7 +178,7 @@ class TextPredictor(BasePredictor):
 
     @torch.no_grad()
     def _cached_reader(self, docs: Sequence[Doc], stand_in: int | None) -> CachedReader | None:
-        """The words of these texts, read once for all perturbations; None where the model has no such way."""
+        """Reader with cached words of these texts for all perturbations; None if the model does not support it."""
         encoder, mask = self.model.encoder, self.model.mask
         if encoder.reads != "words" or not mask.word_level() or self.pad_length:
             return None
@@ -190,25 +190,25 @@ class TextPredictor(BasePredictor):
         return None if reader is None else CachedReader(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
 
     def _stand_in(self, hide: str) -> int | None:
-        """The id that takes the place of a hidden word."""
+        """The id that replaces a hidden word."""
         if hide not in HIDES:
             raise UnknownName("way of hiding", hide, HIDES)
         if hide in ("remove", "zero"):
             return None
         if (id := self.stand_ins().get(hide)) is None:
-            other = "unk" if hide == "mask" and "unk" in self.stand_ins() else "remove"
-            raise ConfigError(f"This model has no token to hide a word by '{hide}'. Use hide={other}.")
+            alternative = "unk" if hide == "mask" and "unk" in self.stand_ins() else "remove"
+            raise ConfigError(f"This model has no token to hide a word by '{hide}'. Use hide={alternative}.")
         return id
 
     def stand_ins(self) -> Mapping[str, int]:
-        """Ids of the tokens that can take the place of a word, by way of hiding."""
+        """Ids of the tokens that can replace a word, by way of hiding."""
         return {"unk": UNK}
 
     def mask_scores(self, docs: Sequence[Doc]) -> list[NDArray[np.float32]]:
         """Importance of every word of every text.
 
         Raises:
-            NoWordScores: where the method learns no ranking.
+            NoWordScores: if the method learns no ranking.
         """
         if not self.ranks_words:
             raise NoWordScores
@@ -222,7 +222,7 @@ class TextPredictor(BasePredictor):
         return scores
 
     def at_seam(self, docs: Sequence[Doc]) -> Iterator[AtSeam]:
-        """What the classifier sees of the texts, in batches small enough to take gradients at."""
+        """What the classifier sees of the texts, in batches small enough for gradients."""
         lengths = np.array([max(len(doc.ids), self.pad_length) for doc in docs], dtype=np.int64)
         for rows in sorted_buckets(lengths, MAX_POSITIONS, self.batch_rows):
             batch = collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
@@ -230,7 +230,7 @@ class TextPredictor(BasePredictor):
             yield look(self.model, batch, rows, [docs[i] for i in rows], most)
 
     def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        """Texts of like length together, with their row numbers."""
+        """Batches of texts of similar length, with their row numbers."""
         lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
         for rows in sorted_buckets(lengths, max_rows=self.batch_rows):
             yield rows, collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
@@ -251,12 +251,12 @@ class WordPredictor(TextPredictor):
 
     Args:
         model: the classifier.
-        tokenizer: cuts texts into words.
+        tokenizer: splits texts into words.
         labels: the classes, in the order of the logits.
-        counts: (V,) how often each word stands in the training texts.
-        known: (V,) whether the word vectors know the word.
+        counts: (V,) number of occurrences of each word in the training texts.
+        known: (V,) whether each word has a pretrained vector.
         device: where to compute.
-        pad_length: pad every text to this length, for models in which padding counts.
+        pad_length: pad every text to this length, for models that are affected by padding.
     """
 
     quick = True
@@ -277,7 +277,7 @@ class WordPredictor(TextPredictor):
         self.known = known
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
-        """Cut texts into words, up to the length limit."""
+        """Split texts into words, up to the length limit."""
         return [
             Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
             for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
@@ -285,7 +285,7 @@ class WordPredictor(TextPredictor):
 
     @property
     def max_length(self) -> int:
-        """Words of the longest text that it sees in full."""
+        """Maximum number of words of a text."""
         return self.tokenizer.max_words
 
     def stored_config(self) -> dict[str, Any]:
@@ -293,13 +293,11 @@ class WordPredictor(TextPredictor):
         return {"max_words": self.tokenizer.max_words, "cleaning": self.tokenizer.cleaning}
 
     def stored_tensors(self) -> dict[str, Tensor]:
-        """Weights, and how often each word was seen and whether the vectors know it."""
+        """Weights, and the count of each word and whether it has a pretrained vector."""
         tensors = super().stored_tensors()
         half = tensors[VECTORS].half()
         if not self.model.get_parameter(VECTORS).requires_grad and torch.equal(half.float(), tensors[VECTORS]):
-            tensors[VECTORS] = (
-                half  # frozen vectors were rounded to float16, unless a first stage tuned them: half as big
-            )
+            tensors[VECTORS] = half  # frozen vectors were rounded to float16, unless a first stage trained them
         tensors["words.count"] = torch.from_numpy(self.counts)
         tensors["words.known"] = torch.from_numpy(self.known.astype(np.uint8))
         return tensors
@@ -309,16 +307,16 @@ class WordPredictor(TextPredictor):
         self.tokenizer.save(path)
 
     def ranked_words(self, doc: Doc) -> Sequence[str]:
-        """The words of a text as the vocabulary has them; unknown ones are its stand-in."""
+        """The words of a text as in the vocabulary; unknown words are its unknown token."""
         return [self.tokenizer.words[id] for id in doc.ids]
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.
 
-        Padding and the stand-in for unknown words are left out. Ties go to the more frequent word, then by alphabet.
+        Padding and the unknown token are left out. Ties go to the more frequent word, then by alphabet.
 
         Raises:
-            NoWordScores: where the method learns no ranking.
+            NoWordScores: if the method learns no ranking.
         """
         scores = self.word_scores()
         return ranked(

@@ -1,4 +1,4 @@
-"""What every word mask gives: a scale for each word, perhaps noise, an importance score and a penalty."""
+"""The contract of word masks: a scale for each word, optional noise, an importance score and a penalty."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ class Embedded:
         return functional.embedding(self.index, self.table)
 
     def counts(self) -> Tensor:
-        """(U,) how often each distinct word stands in the batch as a word."""
+        """(U,) number of occurrences of each distinct word in the batch."""
         return torch.bincount(self.index[self.words], minlength=len(self.table)).to(self.table.dtype)
 
 
 @dataclass(frozen=True)
 class Masked:
-    """What a mask did to a batch: the classifier sees `z = scale * x + shift` (eq. 1 of the paper).
+    """The output of a mask for a batch: the classifier sees `z = scale * x + shift` (eq. 1 of the paper).
 
     Attributes:
         scale: (B, T) 1 at padding and special tokens.
-        shift: (B, T, D) noise that was mixed in, 0 at padding and special tokens; None where there is none.
+        shift: (B, T, D) added noise, 0 at padding and special tokens; None without noise.
         scores: (B, T) importance in [0, 1]; 0 where `words` is False.
         penalty: () added to the loss, weighted by the beta schedule.
-        untouched: nothing was done, so the classifier may skip the arithmetic.
+        untouched: the vectors are not changed, so the classifier may skip the arithmetic.
     """
 
     scale: Tensor
@@ -62,7 +62,7 @@ class Masked:
         return z if self.shift is None else z + self.shift
 
     def times(self, keep: Tensor) -> Masked:
-        """The same with only `keep` (B, T) left of what is seen at each position."""
+        """The same with each position scaled by `keep` (B, T)."""
         shift = None if self.shift is None else self.shift * keep.unsqueeze(-1)
         return replace(self, scale=self.scale * keep, shift=shift, untouched=False)
 
@@ -78,9 +78,9 @@ class WordMask(nn.Module):
         Options: dataclass of the method's own options (`mask__…` in Python, `--mask.…` on the command line).
         recipe: training defaults of the method; the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`mask`, `train`).
-        ranks: whether the scores rank words; a method without a ranking says so instead of giving constants.
-        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
-        progress: share of the training that is done, from 0 to 1; set by the training loop, read by schedules.
+        ranks: whether the scores rank words; a method without a ranking raises an error instead of giving constants.
+        version: version of its numbers; raised when they change on purpose, to distinguish older results.
+        progress: progress of the training, from 0 to 1; set by the training loop, read by schedules.
     """
 
     Options: ClassVar[type[Any]]
@@ -96,22 +96,22 @@ class WordMask(nn.Module):
         self.progress = 0.0
 
     def word_level(self) -> bool:
-        """Whether what happens to a word depends on that word alone, so that the mask can be folded into its vector."""
+        """Whether the mask of a word depends only on that word, so that it can be folded into its vector."""
         return True
 
     def prepare(self, batches: Iterable[Embedded]) -> None:
-        """Look once over the training texts before training, where a method needs to. The default does nothing."""
+        """Read the training texts once before training, if a method needs it. The default does nothing."""
 
     def scores_of(self, table: Tensor) -> Tensor:
         """(U,) importance of the words whose vectors are `table` (U, D), each between 0 and 1.
 
         Raises:
-            NoWordScores: where the method learns no ranking.
+            NoWordScores: if the method learns no ranking.
         """
         raise NoWordScores
 
     def forward(self, x: Embedded) -> Masked:
-        """Mask a batch. In training a random draw; in eval deterministic."""
+        """Mask a batch: random in training, deterministic in eval."""
         raise NotImplementedError
 
     def extra_repr(self) -> str:
@@ -125,11 +125,11 @@ def at_words(values: Tensor, x: Embedded, elsewhere: float) -> Tensor:
 
 
 def spread(values: Tensor, x: Embedded) -> Tensor:
-    """(B, T) values of the distinct words (U,) put at every position of the batch."""
+    """(B, T) values of the distinct words (U,) at every position of the batch."""
     return values.index_select(0, x.index.reshape(-1)).view(x.index.shape)
 
 
 def mean_over_words(values: Tensor, x: Embedded) -> Tensor:
-    """() mean over the real words of a batch of what each distinct word (U,) has; 0 for a batch without words."""
+    """() mean over the words of a batch of the values (U,) of distinct words; 0 for a batch without words."""
     counts = x.counts()
     return torch.dot(values, counts) / counts.sum().clamp_min(1)

@@ -1,4 +1,4 @@
-"""A few explained texts, as metrics of explanations get them: in bounded memory, and no question asked twice."""
+"""The input of metrics of explanations: a batch of explained texts, and cached queries to the model."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from vmask.inference.contract import Doc, Predictor
 
 
 class Questions:
-    """Questions about a few texts with words hidden in one way; the same is never asked twice.
+    """Cached queries to the model about a batch of texts with words hidden in one way.
 
     Args:
         predictor: the model.
         docs: the texts.
-        hide: how words are hidden; empty where no question will be asked.
+        hide: how words are hidden; empty if there will be no queries.
 
     Attributes:
-        memo: what a metric computed of these texts once, for the explanations of all methods.
+        memo: results of metrics for these texts that do not depend on the explanation method.
     """
 
     def __init__(self, predictor: Predictor, docs: Sequence[Doc], hide: str) -> None:
@@ -38,39 +38,39 @@ class Questions:
         """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i)."""
         keys = [[_key(row) for row in rows] for rows in keep]
         new = [
-            {key: at for at, key in enumerate(wanted) if key not in known}
-            for wanted, known in zip(keys, self._known, strict=True)
+            {key: row for row, key in enumerate(row_keys) if key not in known}
+            for row_keys, known in zip(keys, self._known, strict=True)
         ]
         if any(new):
-            asked = [rows[list(rows_of.values())] for rows, rows_of in zip(keep, new, strict=True)]
+            unknown = [rows[list(rows_of.values())] for rows, rows_of in zip(keep, new, strict=True)]
             for known, rows_of, answers in zip(
-                self._known, new, self.predictor.predict_kept(self.docs, asked, self.hide), strict=True
+                self._known, new, self.predictor.predict_kept(self.docs, unknown, self.hide), strict=True
             ):
                 known.update(zip(rows_of, answers, strict=True))
         classes = len(self.predictor.labels)
         return [
-            np.stack([known[key] for key in wanted]) if wanted else np.zeros((0, classes), np.float32)
-            for wanted, known in zip(keys, self._known, strict=True)
+            np.stack([known[key] for key in row_keys]) if row_keys else np.zeros((0, classes), np.float32)
+            for row_keys, known in zip(keys, self._known, strict=True)
         ]
 
 
 def _key(row: NDArray[Any]) -> bytes:
-    """What tells a row of one text from others; a row of 0 and 1 takes an eighth of its bytes."""
+    """Key of a row; booleans are packed into an eighth of their bytes."""
     return np.packbits(row).tobytes() if row.dtype == np.bool_ else b"scaled" + row.tobytes()
 
 
 @dataclass(frozen=True)
 class Case:
-    """A few texts explained by one method, with words hidden in one way.
+    """A batch of texts explained by one method, with words hidden in one way.
 
     Attributes:
-        questions: asks the model about the texts with words hidden.
-        explanations: one a text.
-        targets: number of the class that is explained, of each text.
-        rank: whether the order of words is by `signed` or by `absolute` scores.
-        rationales: for each text the spans that people marked; None where they did not.
-        again: the same texts explained by the same method with another seed; None where the method is not random.
-        others: the same texts explained by the same method, for the same classes, of models of other training seeds.
+        questions: queries to the model with words hidden.
+        explanations: one per text.
+        targets: number of the explained class of each text.
+        rank: whether words are ranked by `signed` or by `absolute` scores.
+        rationales: for each text the spans that people marked; None without rationales.
+        again: explains the same texts by the same method with another seed; None if the method is not random.
+        others: explain the same texts for the same classes with models of other training seeds.
         seed: the seed of these explanations.
     """
 
@@ -90,9 +90,9 @@ class Case:
 
     @cached_property
     def scores(self) -> list[NDArray[np.float64]]:
-        """(W_i,) what words are ranked by."""
-        scores = [np.array(one.scores, np.float64) for one in self.explanations]
-        return [np.abs(one) for one in scores] if self.rank == "absolute" else scores
+        """(W_i,) scores that words are ranked by."""
+        scores = [np.array(explanation.scores, np.float64) for explanation in self.explanations]
+        return [np.abs(values) for values in scores] if self.rank == "absolute" else scores
 
     @cached_property
     def orders(self) -> list[NDArray[np.int64]]:
@@ -104,7 +104,7 @@ class Case:
         return np.array([rows[0] for rows in self.without_top([[0]] * len(self.docs))], np.float64)
 
     def without_top(self, counts: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
-        """(S_i,) probability of the explained class with the top words hidden, as many as each of `counts` says."""
+        """(S_i,) probability of the explained class with the top words hidden, for each number in `counts`."""
         return self._of_target(self.ask_top(counts, hidden=True))
 
     def only_top(self, counts: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:

@@ -1,4 +1,4 @@
-"""What metrics have in common that compare explanations with words that people marked, or that were planted."""
+"""Shared by metrics that compare explanations with words that people marked, or that were planted."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class PlausibilityMetric(ExplanationMetric):
 
 
 def marked_words(doc: Doc, spans: Spans) -> NDArray[np.bool_]:
-    """(W,) which words of a text share a character with a marked span; words behind the length limit are none."""
+    """(W,) True for words of a text that overlap a marked span; words beyond the length limit are not included."""
     marked = np.zeros(len(doc.spans), np.bool_)
     starts, ends = np.array(doc.spans, np.int64).reshape(-1, 2).T
     for start, end in spans:
@@ -55,7 +55,7 @@ def marked_words(doc: Doc, spans: Spans) -> NDArray[np.bool_]:
 
 
 def runs(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """The spans of words [first, last) that lie between words that are not chosen (W,).
+    """Spans [first, last) of consecutive words that are chosen (W,).
 
     >>> runs(np.array([True, True, False, True]))
     [(0, 2), (3, 4)]
@@ -65,14 +65,14 @@ def runs(chosen: NDArray[np.bool_]) -> list[tuple[int, int]]:
 
 
 def selected_words(order: NDArray[Any], count: int) -> NDArray[np.bool_]:
-    """(W,) which words are the first `count` of their order (W,)."""
+    """(W,) True for the first `count` words of their order (W,)."""
     selected = np.zeros(len(order), np.bool_)
     selected[order[:count]] = True
     return selected
 
 
 def marked_texts(case: Case) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Number and marked words (W,) of the texts in which the model sees a marked word."""
+    """Number and marked words (W,) of each text in which the model sees a marked word."""
     assert case.rationales is not None
     for number, (doc, spans) in enumerate(zip(case.docs, case.rationales, strict=True)):
         marked = marked_words(doc, spans)
@@ -81,13 +81,13 @@ def marked_texts(case: Case) -> Iterator[tuple[int, NDArray[np.bool_]]]:
 
 
 def chosen_and_marked(case: Case, share: float | None) -> Iterator[tuple[int, NDArray[np.bool_], NDArray[np.bool_]]]:
-    """Number of a text, which words (W,) its explanation selects, and which (W,) people marked."""
+    """Number of each text, words (W,) that its explanation selects, and words (W,) that people marked."""
     for number, marked in marked_texts(case):
-        # The share as it is written: 100 * 0.07 is more than 7, and would be rounded up to 8.
+        # The share as written in decimals: 100 * 0.07 is more than 7 in floats, and would be rounded up to 8.
         count = int(marked.sum()) if share is None else ceil(Fraction(str(share)) * len(marked))
         yield number, selected_words(case.orders[number], count), marked
 
 
 def f1(precision: float, recall: float) -> float:
-    """Harmonic mean of the two; 0 where both are."""
+    """Harmonic mean of the two; 0 if both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

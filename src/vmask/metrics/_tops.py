@@ -1,4 +1,4 @@
-"""What metrics have in common that hide a text's top 1, 2, … K words."""
+"""Shared by metrics that hide the top 1, 2, … K words of a text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TopOptions:
 
 
 class EveryTop(ExplanationMetric):
-    """A value for every k = 1 … K; past a text's last word nothing is left to hide. None for a text without words."""
+    """A value for every k = 1 … K, with all words of a shorter text hidden. A text without words has no value."""
 
     Options = TopOptions
     hides = True
@@ -35,11 +35,11 @@ class EveryTop(ExplanationMetric):
 
     @property
     def shown(self) -> str:
-        """With most words hidden."""
+        """The part with the most words hidden."""
         return f"k={self.options.k}"
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every k a value a text."""
+        """One value per text for every k."""
         ks = range(1, self.options.k + 1)
         values = self.of_tops(case, ks)
         values[[not doc.spans for doc in case.docs]] = np.nan

@@ -5,7 +5,7 @@ Range: 0 to 1
 Direction: higher is better
 Definition: the mean over texts of 1 where the predicted class is the true one, else 0.
 Citation: as in the accuracy tables of Chen and Ji 2020.
-Limits: on skewed labels a model that always gives the most common one scores high; macro_f1 does not forgive that.
+Limits: on skewed labels a model that always predicts the most common one scores high; its macro_f1 is low.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ class Accuracy(PredictionMetric):
     """1 where the predicted class is right, else 0."""
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """A value a text."""
+        """One value per text."""
         assert subject.labels is not None
         yield Series((subject.labels == subject.predicted).astype(np.float64))

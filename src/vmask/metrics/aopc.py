@@ -9,9 +9,9 @@ Definition: the mean over k = 1 … K (or as many words as the text has) of p(wh
 Citation: Samek et al., Evaluating the Visualization of What a Deep Neural Network Has Learned, TNNLS 2017, divide by
     K + 1, with the term of k = 0; so does Nguyen, NAACL 2018. Chen and Ji, EMNLP 2020, hide the top 5 words.
 Limits: every model has an upper and a lower limit of its own that no explanation passes, so values of two models do not
-    compare, even where only their seeds differ (Edin et al., ACL 2025); naopc does. Texts with words hidden are none
-    that the model was trained on, and it may answer to the gap. Methods that hide words themselves do well here by
-    construction (Ju et al., Logic Traps, 2021). Five words are half of a short text and nothing of a long one.
+    compare, even if only their seeds differ (Edin et al., ACL 2025); those of naopc do. Texts with hidden words are
+    unlike the training texts, and the model may react to the gap. Methods that hide words themselves do well here by
+    construction (Ju et al., Logic Traps, 2021). Five words are half of a short text and little of a long one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Aopc(ExplanationMetric):
     across_models = False
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """A value a text."""
+        """One value per text."""
         counts = [range(1, min(self.options.k, len(doc.spans)) + 1) for doc in case.docs]
         hidden = case.without_top(counts)
         drops = [whole - rows for whole, rows in zip(case.whole(), hidden, strict=True)]

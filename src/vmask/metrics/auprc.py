@@ -13,7 +13,7 @@ Citation: DeYoung et al., ERASER, ACL 2020, whose code gives both; average preci
 Limits: straight lines flatter explanations with many equal scores: one that gives all words the same has (1 + s) / 2
     with a share s of marked words, though it says nothing; its average precision is s, as that of a random order is in
     the long run. Where the two differ by much, trust average precision. In short texts a random order has more than s.
-    Plausible is not faithful; values hang on where texts are cut and on how much people marked, so they do not compare
+    Plausible is not faithful; values depend on where texts are cut and how much people marked, so they do not compare
     across datasets and papers.
 """
 
@@ -37,7 +37,7 @@ class Auprc(PlausibilityMetric):
     """The area under straight lines, and under steps."""
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For either area a value a text."""
+        """One value per text for either area."""
         areas = np.full((len(case.docs), 2), np.nan)
         for number, marked in marked_texts(case):
             precision, recall = curve(case.scores[number], marked)
@@ -47,13 +47,13 @@ class Auprc(PlausibilityMetric):
 
 
 def curve(scores: NDArray[np.float64], marked: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Precision and recall, recall rising from 0 to 1: a point for each of the different scores, and one before them.
+    """Precision and recall, with recall increasing from 0 to 1: a point for each distinct score, and one before them.
 
     Args:
         scores: (W,) of the words.
         marked: (W,) which of them are marked, at least one.
     """
     order = np.argsort(-scores, kind="stable")
-    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # of the words with one score
-    found = marked[order].cumsum()[last]
-    return np.append(1.0, found / (last + 1)), np.append(0.0, found / found[-1])
+    last = np.append(np.flatnonzero(np.diff(scores[order])), len(order) - 1)  # last word of each distinct score
+    hits = marked[order].cumsum()[last]
+    return np.append(1.0, hits / (last + 1)), np.append(0.0, hits / hits[-1])

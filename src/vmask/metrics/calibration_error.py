@@ -7,7 +7,7 @@ Definition: texts are sorted into bins of equal width by the probability of thei
     over bins, weighed by their texts, of the distance between mean probability and share of right predictions.
 Citation: Guo, Pleiss, Sun and Weinberger, On Calibration of Modern Neural Networks, ICML 2017 (15 bins).
 Limits: it is biased upwards, most where texts are few; the interval corrects for that and can lie lower than the value.
-    It hangs on the number of bins. A model that says the base rate of every text is calibrated and useless.
+    It depends on the number of bins. A model that predicts the base rate for every text is calibrated and useless.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class CalibrationError(PredictionMetric):
     averaged = False
 
     def statistic(self, records: NDArray[np.float64]) -> float:
-        """Of records (N, 3): number of the bin, probability of the predicted class, whether that is right."""
+        """Error of records (N, 3): number of the bin, probability of the predicted class, whether that is right."""
         numbers = records[:, 0].astype(np.int64)
         gaps = np.bincount(numbers, weights=records[:, 1] - records[:, 2])
         return float(np.abs(gaps).sum() / len(records)) if len(records) else float("nan")
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """A record a text."""
-        sure = subject.probabilities.max(1).astype(np.float64)
-        bins = np.clip(np.ceil(sure * self.options.bins) - 1, 0, self.options.bins - 1)
-        yield Series(np.stack([bins, sure, subject.labels == subject.predicted], 1).astype(np.float64))
+        """One record per text."""
+        confidence = subject.probabilities.max(1).astype(np.float64)
+        bins = np.clip(np.ceil(confidence * self.options.bins) - 1, 0, self.options.bins - 1)
+        yield Series(np.stack([bins, confidence, subject.labels == subject.predicted], 1).astype(np.float64))

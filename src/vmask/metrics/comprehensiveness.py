@@ -11,8 +11,8 @@ Definition: for each of the `percents` p(whole text) - p(text without that share
 Citation: DeYoung et al., ERASER, ACL 2020. They too round up. The sum in their paper is divided by one more than the
     number of shares, in their code, as here, by their number. `soft`: Zhao and Aletras, ACL 2023, draw random masks;
     this is the answer to the mean of those masks, and it is not normalised.
-Limits: values of two models do not compare, for each has limits of its own (Edin et al., ACL 2025). Texts with words
-    hidden are none that the model was trained on, and a model can be made to answer to that (Hsia et al., EACL
+Limits: values of two models do not compare, for each has limits of its own (Edin et al., ACL 2025). Texts with hidden
+    words are unlike the training texts, and a model can be made to react to that (Hsia et al., EACL
     Findings 2024). Methods that hide words themselves do well by construction (Ju et al., Logic Traps, 2021). In a
     short text many shares are the same one or two words, which then count more than once in the mean. `soft` also
     rewards scores that are high throughout.

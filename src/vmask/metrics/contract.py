@@ -1,7 +1,7 @@
-"""What every metric is: a file that says what it measures, and a class that gives one value an example.
+"""The contract of metrics: a file that documents the metric, and a class that gives one value per example.
 
-Means, intervals and tests are added in one place, `vmask.evaluation.statistics`. The docstring of a metric's file says
-its range, direction, definition, citation and limits; `Facts` reads them, so they are declared there and nowhere else.
+Means, intervals and tests are in `vmask.evaluation.statistics`. The docstring of a metric's file has its range,
+direction, definition, citation and limits; `Facts` reads them from there, so they are declared only once.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 FAMILIES = ("prediction", "faithfulness", "global", "plausibility", "stability")
-"""What metrics are about, in the order in which they are shown."""
+"""Families of metrics, in the order in which they are shown."""
 FLOORS = ("random", "frequency", "tfidf", "majority")
-"""Rankings that are no model's: yardsticks beside which others are read."""
+"""Baseline rankings that do not depend on a model."""
 _FIELDS = ("Family", "Range", "Direction", "Definition", "Citation", "Limits")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the docstring of a metric's file says of it.
+    """Facts about a metric, from the docstring of its file.
 
     Attributes:
         summary: its first line.
-        family: what it is about, one of `FAMILIES`.
-        low: the least value that it can have.
-        high: the greatest.
+        family: one of `FAMILIES`.
+        low: the lowest possible value.
+        high: the highest possible value.
         better: whether `higher` or `lower` values are better, or `neither`.
         definition: how it is computed.
         citation: where it comes from.
-        limits: what it does not say.
+        limits: what to keep in mind when reading it.
     """
 
     summary: str
@@ -57,22 +57,22 @@ class Facts:
 
     @classmethod
     def read(cls, name: str) -> Facts:
-        """The facts about a registered metric, without importing it where it is one of our own files."""
+        """The facts about a registered metric, without importing it if it belongs to this package."""
         text = METRICS.document(name)
-        found = {
+        fields = {
             key: " ".join(value.split())
             for key, value in re.findall(
                 rf"^({'|'.join(_FIELDS)}): (.*?)(?=^(?:{'|'.join(_FIELDS)}): |\Z)", text, re.M | re.S
             )
         }
-        if missing := [field for field in _FIELDS if field not in found]:
+        if missing := [field for field in _FIELDS if field not in fields]:
             raise PluginError(f"The docstring of the metric {name} lacks a line '{missing[0]}: …'. Add it.")
         try:
-            low, high = (float(part) for part in found["Range"].split(" to "))
+            low, high = (float(part) for part in fields["Range"].split(" to "))
         except ValueError:
-            raise PluginError(f"The range of the metric {name} is '{found['Range']}'. Write '0 to 1'.") from None
-        better = found["Direction"].partition(" ")[0]
-        if found["Family"] not in FAMILIES:
+            raise PluginError(f"The range of the metric {name} is '{fields['Range']}'. Write '0 to 1'.") from None
+        better = fields["Direction"].partition(" ")[0]
+        if fields["Family"] not in FAMILIES:
             raise PluginError(f"The family of the metric {name} is none of {', '.join(FAMILIES)}. Choose one.")
         if better not in ("higher", "lower", "neither"):
             raise PluginError(
@@ -80,36 +80,36 @@ class Facts:
             )
         return cls(
             summary=text.partition("\n")[0],
-            family=found["Family"],
+            family=fields["Family"],
             low=low,
             high=high,
             better=cast("Literal['higher', 'lower', 'neither']", better),
-            definition=found["Definition"],
-            citation=found["Citation"],
-            limits=found["Limits"],
+            definition=fields["Definition"],
+            citation=fields["Citation"],
+            limits=fields["Limits"],
         )
 
 
 def check_plugin(name: str) -> None:
-    """See that another package's metric says what it measures.
+    """Check the docstring of another package's metric.
 
     Raises:
-        PluginError: for what its docstring lacks.
+        PluginError: if the docstring lacks a field or has an invalid one.
     """
     Facts.read(name)
 
 
 @dataclass(frozen=True)
 class Series:
-    """What a metric found, example by example.
+    """The values of a metric, example by example.
 
     Attributes:
-        values: (N,) a value an example, NaN where it has none; or (N, ...) a record an example, where the metric has a
-            `statistic` that makes one number of them all.
-        part: which of the metric's numbers, e.g. `k=3` or `20%`.
-        by: whose explanations or ranking of words: `lime`, `mask`, `random`, ….
-        hide: how words were hidden; empty where none were.
-        over: what the examples are: all `texts`, the `sample` of them that is explained, or `words`.
+        values: (N,) one value per example, NaN if it has none; or (N, ...) one record per example, from which the
+            metric's `statistic` computes the score.
+        part: which of the metric's scores, e.g. `k=3` or `20%`.
+        by: explanation method or source of the word ranking: `lime`, `mask`, `random`, ….
+        hide: how words were hidden; empty if none were.
+        over: the kind of examples: all `texts`, the explained `sample` of them, or `words`.
     """
 
     values: NDArray[np.float64]
@@ -121,11 +121,11 @@ class Series:
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often words stand in some texts; a word is written in small letters.
+    """Frequencies of words, in lower case, in some texts.
 
     Attributes:
-        counts: number of places of each word.
-        documents: number of texts that it stands in.
+        counts: number of occurrences of each word.
+        documents: number of texts with each word.
         texts: number of texts.
     """
 
@@ -135,7 +135,7 @@ class Frequencies:
 
     @classmethod
     def of(cls, predictor: Any, texts: Sequence[str]) -> Frequencies:
-        """Counted over texts as a model cuts them into words."""
+        """Count the words of texts as a model tokenizes them."""
         counts: dict[str, int] = {}
         documents: dict[str, int] = {}
         for chunk in chunks(texts, 1000):
@@ -150,21 +150,21 @@ class Frequencies:
 
 @dataclass(frozen=True)
 class Subject:
-    """A model and the texts that it is measured on.
+    """A model and the texts that it is evaluated on.
 
     Attributes:
-        predictor: the model, as explainers know it.
+        predictor: the model.
         texts: all N texts.
-        labels: (N,) number of the true class of each; None where that is not known.
-        probabilities: (N, C) what the model says.
-        sample: numbers of the texts that are explained, ascending.
-        hides: ways of hiding words, each measured.
-        seed: of everything random.
-        rationales: for each of all texts the spans that people marked; None where they did not.
-        planted: whether the rationales are words that were planted, and decide the label.
-        counted: the texts that word frequencies are counted in.
-        counted_name: what those are called.
-        ranking: importance of words, of another model than this; None for this model's own.
+        labels: (N,) number of the true class of each; None without labels.
+        probabilities: (N, C) predictions of the model.
+        sample: numbers of the explained texts, ascending.
+        hides: ways of hiding words to measure.
+        seed: random seed.
+        rationales: for each of all texts the spans that people marked; None without rationales.
+        planted: whether the rationales are planted words, which decide the label.
+        counted: the texts for word frequencies.
+        counted_name: description of those texts.
+        ranking: word importance of another model; None for this model's own.
         others: the same model trained with other seeds.
     """
 
@@ -190,12 +190,12 @@ class Subject:
 
     @cached_property
     def frequencies(self) -> Frequencies:
-        """How often words stand in the `counted` texts; counted when first asked for."""
+        """Word frequencies in the `counted` texts, computed at first use."""
         return Frequencies.of(self.predictor, self.counted or self.texts)
 
     @property
     def ranks(self) -> bool:
-        """Whether the model itself gives words an importance."""
+        """Whether the model has its own ranking of words."""
         return bool(self.predictor.ranks_words)
 
 
@@ -208,10 +208,10 @@ class Metric:
     Attributes:
         Options: dataclass of the metric's own options (`--aopc.k 10`).
         headline: the part that short tables show and comparisons test.
-        averaged: whether its number is the mean of the values (N,); else `statistic` makes it of records (N, ...).
-        properties: parts that are properties of a model: neither direction of them is better.
-        across_models: whether the values of two models compare. Where not, `limits` says why.
-        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
+        averaged: whether the score is the mean of the values (N,); else `statistic` computes it from records (N, ...).
+        properties: parts that are properties of a model, for which neither direction is better.
+        across_models: whether values are comparable between models. If not, `limits` says why.
+        version: version of its numbers; raised when they change on purpose, to distinguish older results.
         name: by default the name of its file.
     """
 
@@ -228,19 +228,19 @@ class Metric:
 
     @property
     def shown(self) -> str:
-        """The headline, which may hang on the options."""
+        """The headline, which may depend on the options."""
         return self.headline
 
     def statistic(self, records: NDArray[Any]) -> float:
-        """One number of the values or records of all examples, the first axis; NaN where there is none."""
+        """The score from the values or records of all examples, the first axis; NaN if it is undefined."""
         return float(np.nanmean(records)) if np.isfinite(records).any() else float("nan")
 
     def unfit(self, subject: Subject) -> str:
-        """Why it cannot be measured here, in words that go on after "because"; empty where it can."""
+        """Why it cannot be measured here, as a clause after "because"; empty if it can."""
         return ""
 
     def cost(self, subject: Subject) -> str:
-        """What a user should know before a long measurement starts; empty where there is nothing."""
+        """A message for the user before a long computation starts; empty if it is short."""
         return ""
 
 
@@ -248,7 +248,7 @@ class ModelMetric(Metric):
     """A metric of a model: of its predictions, or of its ranking of words."""
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """All that it finds."""
+        """All series of the metric."""
         raise NotImplementedError
 
 
@@ -261,14 +261,14 @@ class PredictionMetric(ModelMetric):
 
 
 class ExplanationMetric(Metric):
-    """A metric of explanations, measured of every method.
+    """A metric of explanations, measured for every method.
 
     Attributes:
-        hides: whether it asks the model about texts with words hidden, so that it is measured for every way of hiding.
+        hides: whether it queries the model with words hidden, so that it is measured for every way of hiding.
     """
 
     hides: ClassVar[bool] = False
 
     def measure(self, case: Case) -> Mapping[str, Sequence[float] | NDArray[Any]]:
-        """For every part a value for each of a few explained texts; NaN where a text has none."""
+        """For every part one value per text of a batch; NaN if a text has none."""
         raise NotImplementedError

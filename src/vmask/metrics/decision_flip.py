@@ -8,7 +8,7 @@ Definition: for each k = 1 … K, 1 where the class with the highest probability
     no value. What changes is the class that the model predicts, also where another one is explained.
 Citation: Serrano and Smith, Is Attention Interpretable?, ACL 2019; Nguyen, NAACL 2018 (how many words until it flips).
 Limits: it looks at the class alone, so a sure model flips later than one in doubt, and the values of two models do not
-    compare. Texts with words hidden are none that the model was trained on; the class that it falls back on with all of
+    compare. Texts with hidden words are unlike the training texts; the class that it falls back on with all of
     them hidden seldom flips. Methods that hide words themselves do well by construction (Ju et al., Logic Traps, 2021).
     On texts of at most k words it says nothing of the order of words.
 """
@@ -32,7 +32,7 @@ class DecisionFlip(EveryTop):
     """Whether the class flips, for every k."""
 
     def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
-        """(N, K) 1 where the class without the k top words is another."""
+        """(N, K) 1 if the class without the k top words is different, else 0."""
         classes = np.stack(case.ask_top([[0, *ks]] * len(case.docs), hidden=True)).argmax(2)
         flips: NDArray[np.float64] = (classes[:, 1:] != classes[:, :1]).astype(np.float64)
         return flips

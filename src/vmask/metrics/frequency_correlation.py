@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 def frequency_correlation(words: Sequence[WordImportance]) -> float:
     """Pearson correlation of raw training frequency and `E[R]` over word types (appendix F of the paper).
 
-    Near 0: the mask does not simply pick frequent words. 0 where either does not vary.
+    Near 0: the mask does not simply pick frequent words. 0 if either does not vary.
     """
-    found = pearson(np.array([(word.count, word.score) for word in words], np.float64).reshape(-1, 2))
-    return 0.0 if isnan(found) else found
+    correlation = pearson(np.array([(word.count, word.score) for word in words], np.float64).reshape(-1, 2))
+    return 0.0 if isnan(correlation) else correlation
 
 
 def pearson(pairs: NDArray[np.float64]) -> float:
-    """Pearson correlation of the columns (W, 2); NaN where either does not vary."""
-    first, second = pairs.T.copy()  # each in one piece: a bootstrap computes this a thousand times
-    if len(pairs) < 2 or not np.ptp(first) or not np.ptp(second):  # a deviation of equal numbers need not round to 0
+    """Pearson correlation of the columns (W, 2); NaN if either does not vary."""
+    first, second = pairs.T.copy()  # contiguous, because a bootstrap computes this a thousand times
+    if len(pairs) < 2 or not np.ptp(first) or not np.ptp(second):  # rounded deviations of equal numbers need not be 0
         return nan
     return float(np.corrcoef(first, second)[0, 1])
 
@@ -68,7 +68,7 @@ class FrequencyCorrelation(ModelMetric):
     averaged = False
 
     def statistic(self, records: NDArray[np.float64]) -> float:
-        """Of records (W, 2): count and importance, or what stands for them."""
+        """Correlation of records (W, 2): count and importance, transformed or not."""
         return pearson(records)
 
     def unfit(self, subject: Subject) -> str:
@@ -78,10 +78,10 @@ class FrequencyCorrelation(ModelMetric):
         return "the model gives words no importance of its own"
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """A record a word type for each of the three correlations."""
+        """One record per word type for each of the three correlations."""
         from scipy.stats import rankdata
 
-        # By the alphabet, so that models of the same words have them in the same order.
+        # In alphabetical order, so that models of the same words have the same order.
         words = sorted(subject.predictor.word_importance(self.options.min_count), key=lambda word: str(word.word))
         counts = np.array([word.count for word in words], np.float64)
         scores = np.array([word.score for word in words], np.float64)

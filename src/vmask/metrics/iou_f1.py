@@ -53,17 +53,19 @@ class IouF1(PlausibilityMetric):
     Options = IouOptions
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """A value a text."""
+        """One value per text."""
         values = np.full(len(case.docs), np.nan)
         for number, chosen, marked in chosen_and_marked(case, self.options.share):
             predicted, true = runs(chosen), runs(marked)
-            matched = sum(max(iou(one, other) for other in true) >= self.options.threshold for one in predicted)
-            # Of a marked span more than one could match only where the threshold is below one half.
+            matched = sum(
+                max(iou(span, marked_span) for marked_span in true) >= self.options.threshold for span in predicted
+            )
+            # Several spans can match one marked span only if the threshold is below one half.
             values[number] = f1(matched / len(predicted), min(matched / len(true), 1.0))
         return {"": values}
 
 
-def iou(one: tuple[int, int], other: tuple[int, int]) -> float:
-    """Words in both spans [first, last) over words in either."""
-    both = max(0, min(one[1], other[1]) - max(one[0], other[0]))
-    return both / (one[1] - one[0] + other[1] - other[0] - both)
+def iou(a: tuple[int, int], b: tuple[int, int]) -> float:
+    """Intersection over union of two spans [first, last)."""
+    both = max(0, min(a[1], b[1]) - max(a[0], b[0]))
+    return both / (a[1] - a[0] + b[1] - b[0] - both)

@@ -11,7 +11,7 @@ Citation: Chen, Zheng and Ji, Generating Hierarchical Explanations on Text Class
     Differences, ICML 2017.
 Limits: it is a ratio of probabilities, not of odds, in spite of its name. A few texts where almost nothing is left rule
     the mean. Values of two models do not compare: the surer model falls deeper, and each has limits of its own (Edin
-    et al., ACL 2025). Texts with words hidden are none that the model was trained on. Methods that hide words
+    et al., ACL 2025). Texts with hidden words are unlike the training texts. Methods that hide words
     themselves do well by construction (Ju et al., Logic Traps, 2021). A share of a short text is a word or two.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 LEAST = 1e-7
-"""What a probability counts as at least, so that the log is finite; float32 says little below."""
+"""Lower bound of probabilities, so that the log is finite; float32 is imprecise below."""
 
 
 @METRICS.register("log_odds")
@@ -48,7 +48,7 @@ class LogOdds(ExplanationMetric):
         return f"{min(self.options.percents, key=lambda percent: abs(percent - 20))}%"
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every share a value a text."""
+        """One value per text for every share."""
         percents = self.options.percents
         left = np.stack(case.without_top(counts(case, percents)))
         logs = np.log(np.maximum(left, LEAST)) - np.log(np.maximum(case.whole(), LEAST))[:, None]

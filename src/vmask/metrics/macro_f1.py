@@ -5,7 +5,7 @@ Range: 0 to 1
 Direction: higher is better
 Definition: for each class F1 = 2 TP / (2 TP + FP + FN); the mean over all classes that are a true or a predicted one.
 Citation: as `f1_score(average="macro")` of scikit-learn, to which a test holds it.
-Limits: a class with few texts decides as much as others and moves a lot by chance; the interval shows how much.
+Limits: a class with few texts counts as much as others and varies a lot by chance; the interval shows how much.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vmask.metrics.contract import PredictionMetric, Series, Subject
 
 
 def macro_f1(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-    """Mean over classes of the F1 score. By hand, as a bootstrap computes it a thousand times."""
+    """Mean over classes of the F1 score. Faster than scikit-learn's: a bootstrap computes it a thousand times."""
     classes = int(max(true.max(initial=0), predicted.max(initial=0))) + 1
     right = np.bincount(true[true == predicted], minlength=classes)
     either = np.bincount(true, minlength=classes) + np.bincount(predicted, minlength=classes)
@@ -29,15 +29,15 @@ def macro_f1(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
 
 @METRICS.register("macro_f1")
 class MacroF1(PredictionMetric):
-    """The true and the predicted class of every text, of which the F1 scores are made."""
+    """The true and the predicted class of every text, from which the F1 scores are computed."""
 
     averaged = False
 
     def statistic(self, records: NDArray[np.float64]) -> float:
-        """Of records (N, 2): the true and the predicted class."""
+        """Macro F1 of records (N, 2): the true and the predicted class."""
         true, predicted = records.astype(np.int64).T
         return macro_f1(true, predicted)
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """A pair a text."""
+        """One pair per text."""
         yield Series(np.stack([subject.labels, subject.predicted], 1).astype(np.float64))  # type: ignore[list-item]

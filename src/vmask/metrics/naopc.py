@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.wording import plural
 from vmask.config import check_positive, option
 from vmask.errors import ConfigError
 from vmask.metrics import METRICS
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 SAME = 1e-6
-"""Limits that lie this close together are the same, up to the noise of float32."""
+"""Limits this close together count as equal, because of the noise of float32."""
 MOST_SOLVED = 16
 """Words of the longest text that can be solved exactly: 65,536 questions."""
 TRY_SECONDS, TRY_ROWS = 0.5, 256
-"""How long the search is tried to say how long it will take, and on how many questions at the first step."""
+"""Duration of the trial that estimates the time of the search, and its number of queries at the first step."""
 
 
 @dataclass(frozen=True)
@@ -87,15 +88,15 @@ class Naopc(ExplanationMetric):
         }
 
     def _extremes(self, case: Case) -> NDArray[np.float64]:
-        """(N, 2) least and greatest mean probability of any order; computed once for all methods."""
+        """(N, 2) lowest and highest mean probability of any order; computed once for all methods."""
         beam, exact_up_to = self.options.beam, self.options.exact_up_to
         key = ("naopc", beam, exact_up_to, tuple(case.targets))
         memo = case.questions.memo
         if key not in memo:
-            asked = case.questions
-            memo[key] = extremes(asked.predictor, asked.docs, case.targets, asked.hide, beam, exact_up_to)
-        found: NDArray[np.float64] = memo[key]
-        return found
+            query = case.questions
+            memo[key] = extremes(query.predictor, query.docs, case.targets, query.hide, beam, exact_up_to)
+        limits: NDArray[np.float64] = memo[key]
+        return limits
 
     def cost(self, subject: Subject) -> str:
         """How many predictions the search for the limits takes, and how long."""
@@ -109,15 +110,15 @@ class Naopc(ExplanationMetric):
         seconds = total * sum(_seconds_each(subject.predictor, tried, hide, beam) for hide in subject.hides)
         ways = f"; {len(subject.hides)} ways of hiding" if len(subject.hides) > 1 else ""
         return (
-            f"{self.name}: {len(texts):,} text{'s' * (len(texts) != 1)}, about {_rounded(total * len(subject.hides))} "
+            f"{self.name}: {plural(len(texts), 'text')}, about {_rounded(total * len(subject.hides))} "
             f"predictions (beam {beam}{ways}); about {_duration(seconds)} on this machine, from a try on {len(tried)}"
         )
 
 
 def _own_means(case: Case) -> NDArray[np.float64]:
-    """(N, 2) mean probability as words are hidden in the order of the explanation, and in the reverse of it.
+    """(N, 2) mean probability as words are hidden in the order of the explanation, and in the reverse order.
 
-    Not by `case.questions`, which would remember rows that no other metric asks about.
+    Without `case.questions`, which would cache rows that no other metric needs.
     """
     means = np.full((len(case.docs), 2), np.nan)
     sizes = [len(order) for order in case.orders]
@@ -131,7 +132,7 @@ def _own_means(case: Case) -> NDArray[np.float64]:
 
 
 def _prefixes(order: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(2 W, W) what is kept as words are hidden one by one in the order, then in the reverse of it."""
+    """(2 W, W) kept words as they are hidden one by one in the order, then in the reverse order."""
     words = len(order)
     place = np.argsort(order)
     hidden = np.arange(1, words + 1)[:, None]
@@ -139,7 +140,7 @@ def _prefixes(order: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _middle(sizes: Sequence[int]) -> list[int]:
-    """Numbers of a few texts of about median length: enough to fill batches, and few enough for a slow model."""
+    """Numbers of some texts of about median length: enough to fill batches, and few enough for a slow model."""
     worded = sorted((size, i) for i, size in enumerate(sizes) if size)
     median = len(worded) // 2
     count = max(TRY_ROWS // (2 * worded[median][0]), 1)
@@ -147,14 +148,14 @@ def _middle(sizes: Sequence[int]) -> list[int]:
 
 
 def _seconds_each(predictor: Any, texts: Sequence[str], hide: str, beam: int) -> float:
-    """Seconds that the search takes for a question."""
+    """Seconds per query of the search."""
     docs = predictor.prepare(texts)
     seconds = 0.0
-    for _ in range(2):  # the first time much else is loaded and started
-        search, asked, started = Search(predictor, docs, [0] * len(docs), hide, beam), 0, time.perf_counter()
-        while (new := search.step()) and time.perf_counter() - started < TRY_SECONDS:
-            asked += new
-        seconds = (time.perf_counter() - started) / (asked + new)
+    for _ in range(2):  # the first run is slower, because of lazy loading
+        search, queries, start = Search(predictor, docs, [0] * len(docs), hide, beam), 0, time.perf_counter()
+        while (new := search.step()) and time.perf_counter() - start < TRY_SECONDS:
+            queries += new
+        seconds = (time.perf_counter() - start) / (queries + new)
     return seconds
 
 

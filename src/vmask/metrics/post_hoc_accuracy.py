@@ -37,10 +37,10 @@ from vmask.metrics.contract import Frequencies, ModelMetric, Series, Subject
 from vmask.text.words import chunks
 
 CHUNK = 32
-"""Texts that the model is asked about together."""
+"""Texts per query to the model."""
 
 Ranking = Callable[[Sequence[Doc]], Sequence[NDArray[Any]]]
-"""From texts to (W_i,) the importance of each of their words."""
+"""Maps texts to (W_i,) the importance of each of their words."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +55,23 @@ class PostHocOptions:
 
 @METRICS.register("post_hoc_accuracy")
 class PostHocAccuracy(ModelMetric):
-    """1 where the class of a text's k most important words is that of the text, else 0."""
+    """1 if the k most important words of a text get the same class as the text, else 0."""
 
     Options = PostHocOptions
 
     @property
     def shown(self) -> str:
-        """Two words, of which the paper says that they do for most texts."""
+        """Two words, which the paper says suffice for most texts."""
         return f"k={min(2, self.options.k)}"
 
     def unfit(self, subject: Subject) -> str:
-        """It needs a ranking; the floors alone would say nothing of the model."""
+        """It needs a ranking; the floors alone say nothing about the model."""
         if subject.ranks or subject.ranking is not None:
             return ""
         return "the model gives words no importance; that of another can be given (ranking, --ranking DIR)"
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """For every ranking, way of hiding and k a value a text of the sample."""
+        """One value per text of the sample for every ranking, way of hiding and k."""
         most, rankings = self.options.k, _rankings(subject)
         whole = subject.predicted[subject.sample]
         same = {(by, hide): np.zeros((most, len(whole))) for by in rankings for hide in subject.hides}
@@ -79,7 +79,7 @@ class PostHocAccuracy(ModelMetric):
         for texts in chunks((subject.texts[number] for number in subject.sample), CHUNK):
             docs = subject.predictor.prepare(texts)
             kept = [_kept(rank(docs), most) for rank in rankings.values()]
-            keep = [np.concatenate(rows) for rows in zip(*kept, strict=True)]  # of all rankings, to be asked at once
+            keep = [np.concatenate(rows) for rows in zip(*kept, strict=True)]  # all rankings in one query
             for hide in subject.hides:
                 answers = np.stack(subject.predictor.predict_kept(docs, keep, hide))  # (n, rankings * k, C)
                 agree = answers.argmax(2) == whole[at : at + len(docs), None]
@@ -90,7 +90,7 @@ class PostHocAccuracy(ModelMetric):
             for k, row in enumerate(values, 1):
                 yield Series(row, f"k={k}", by, hide, "sample")
         constant = (whole == np.bincount(subject.predicted, minlength=1).argmax()).astype(np.float64)
-        for k in range(1, most + 1):  # so that its line can be drawn beside the curves
+        for k in range(1, most + 1):  # so that it can be drawn beside the curves
             yield Series(constant, f"k={k}", "majority", over="sample")
 
 
@@ -111,7 +111,7 @@ def _rankings(subject: Subject) -> dict[str, Ranking]:
 
 
 def _looked_up(docs: Sequence[Doc], table: Mapping[str, float], unknown: float) -> list[NDArray[np.float64]]:
-    """(W_i,) what a table says of each word."""
+    """(W_i,) the value of each word in a table."""
     return [np.array([table.get(word.lower(), unknown) for word in doc.words], np.float64) for doc in docs]
 
 
@@ -128,5 +128,5 @@ def _tfidf(doc: Doc, frequencies: Frequencies) -> NDArray[np.float64]:
 
 def _kept(scores: Sequence[NDArray[Any]], most: int) -> list[NDArray[np.bool_]]:
     """(most, W_i) for each text, row k - 1: whether each word is among the k with the highest scores."""
-    ranks = [np.argsort(np.argsort(-one, kind="stable")) for one in scores]  # 0 is the highest
+    ranks = [np.argsort(np.argsort(-values, kind="stable")) for values in scores]  # 0 is the highest
     return [rank < np.arange(1, most + 1)[:, None] for rank in ranks]

@@ -8,7 +8,7 @@ Definition: for each k = 1 … K, p(whole text) - p(text without its k most impo
     value. The mean over k is aopc, except on texts with fewer than K words.
 Citation: the curve whose mean is the AOPC of Samek et al., TNNLS 2017.
 Limits: as those of aopc. Values of two models do not compare, for each has limits of its own (Edin et al., ACL 2025).
-    Texts with words hidden are none that the model was trained on. Methods that hide words themselves do well by
+    Texts with hidden words are unlike the training texts. Methods that hide words themselves do well by
     construction (Ju et al., Logic Traps, 2021). On texts of at most k words it says nothing of the order of words.
 """
 
@@ -31,5 +31,5 @@ class ProbDrop(EveryTop):
     """The drop for every k."""
 
     def of_tops(self, case: Case, ks: range) -> NDArray[np.float64]:
-        """(N, K) what p(whole text) has over p(text without its k top words)."""
+        """(N, K) p(whole text) minus p(text without its k top words)."""
         return case.whole()[:, None] - np.stack(case.without_top([ks] * len(case.docs)))

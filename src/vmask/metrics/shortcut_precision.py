@@ -53,7 +53,7 @@ class ShortcutPrecision(ExplanationMetric):
         return "" if planted else "no words were planted; use `vmask evaluate --planted`"
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """At the number of planted words and at `k` a value a text."""
+        """One value per text, at the number of planted words and at `k`."""
         values = np.full((len(case.docs), 2), np.nan)
         for number, planted in marked_texts(case):
             ranked, count = planted[case.orders[number]], planted.sum()

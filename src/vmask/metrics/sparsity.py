@@ -53,38 +53,38 @@ class Sparsity(ExplanationMetric):
     headline = "entropy"
 
     def measure(self, case: Case) -> Mapping[str, list[float]]:
-        """A value a text for each way; two more for a mask."""
+        """One value per text for each part; two more parts for a mask."""
         shares = [_shares(np.abs(scores)) for scores in case.scores]
-        found = {
-            "entropy": [entropy(one) for one in shares],
-            "gini": [gini(one) for one in shares],
-            "top": [top(one, self.options.k) for one in shares],
+        parts = {
+            "entropy": [entropy(of_text) for of_text in shares],
+            "gini": [gini(of_text) for of_text in shares],
+            "top": [top(of_text, self.options.k) for of_text in shares],
         }
-        if all(one.method == "mask" for one in case.explanations):
-            found["kept"] = [float(scores.mean()) if len(scores) else nan for scores in case.scores]
-            found["uncertainty"] = [uncertainty(scores) for scores in case.scores]
-        return found
+        if all(explanation.method == "mask" for explanation in case.explanations):
+            parts["kept"] = [float(scores.mean()) if len(scores) else nan for scores in case.scores]
+            parts["uncertainty"] = [uncertainty(scores) for scores in case.scores]
+        return parts
 
 
 def entropy(shares: NDArray[np.float64]) -> float:
-    """Entropy of shares (W,) that sum up to 1, as a part of the greatest that it can be."""
+    """Entropy of shares (W,) that sum to 1, divided by its maximum."""
     from scipy.special import entr
 
     return min(float(entr(shares).sum()) / log(len(shares)), 1.0) if len(shares) > 1 else nan
 
 
 def gini(shares: NDArray[np.float64]) -> float:
-    """Gini index of shares (W,) that sum up to 1."""
+    """Gini index of shares (W,) that sum to 1."""
     words = len(shares)
     if not words:
         return nan
-    # Half the mean distance of all pairs by the mean; ordered, each share is added and taken off so many times.
+    # Half the mean distance of all pairs over the mean; in ascending order each share has this coefficient.
     times = 2 * np.arange(1, words + 1) - words - 1
     return max(float(np.sort(shares) @ times) / words, 0.0)
 
 
 def top(shares: NDArray[np.float64], k: int) -> float:
-    """What the k greatest of shares (W,) sum up to."""
+    """Sum of the k largest of shares (W,)."""
     return min(float(np.sort(shares)[-k:].sum()), 1.0) if len(shares) else nan
 
 
@@ -96,6 +96,6 @@ def uncertainty(kept: NDArray[np.float64]) -> float:
 
 
 def _shares(strengths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(W,) each by their sum; empty where that is 0."""
+    """(W,) each divided by their sum; empty if that is 0."""
     total = strengths.sum()
     return strengths / total if total else strengths[:0]

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
 MAX_CELLS = 100_000
-"""Pairs of words, times explanations, that are compared at a time: they stay in the fast cache, and float32 counts them
-exactly."""
+"""Pairs of words times explanations compared at a time: they fit the CPU cache, and float32 counts them exactly."""
 
 
 @dataclass(frozen=True)
@@ -59,40 +58,41 @@ class Stability(ExplanationMetric):
     headline = "kendall"
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """For every part a value a text; no part where neither the method is random nor there are other models."""
-        found: dict[str, NDArray[Any]] = {}
+        """One value per text for every part; no parts if the method is not random and there are no other models."""
+        parts: dict[str, NDArray[Any]] = {}
         if case.again is not None:
             seeds = range(case.seed + 1, case.seed + self.options.repeats)
-            found |= self._agreement(case, [case.again(seed) for seed in seeds], "")
+            parts |= self._agreement(case, [case.again(seed) for seed in seeds], "")
         if case.others:
-            found |= self._agreement(case, [explain() for explain in case.others], "training ")
-        return found
+            parts |= self._agreement(case, [explain() for explain in case.others], "training ")
+        return parts
 
     def _agreement(
         self, case: Case, others: Sequence[Sequence[Explanation]], prefix: str
     ) -> dict[str, NDArray[np.float64]]:
-        """The two parts, of the explanations of the case and of others of the same texts."""
+        """Agreement of the explanations of the case with others of the same texts."""
         values = np.full((len(case.docs), 2), np.nan)
         for number, explained in enumerate(zip(case.explanations, *others, strict=True)):
-            pairs = [self._of_alike(case.rank, group) for group in _alike(explained)]
+            pairs = [self._pairwise(case.rank, group) for group in _by_words(explained)]
             taus, overlaps = (np.concatenate([pair[kind] for pair in pairs]) for kind in (0, 1))
             values[number] = _mean(taus), _mean(overlaps)
         return {f"{prefix}kendall": values[:, 0], f"{prefix}overlap": values[:, 1]}
 
-    def _of_alike(self, rank: str, group: Sequence[Explanation]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _pairwise(self, rank: str, group: Sequence[Explanation]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Tau and overlap of all pairs of explanations that have the same words."""
-        scores = np.array([one.scores for one in group], np.float64)
+        scores = np.array([explanation.scores for explanation in group], np.float64)
         scores = np.abs(scores) if rank == "absolute" else scores
         return kendall(scores), overlap(scores, self.options.k)
 
 
 def kendall(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Kendall's tau-b of all pairs of rows of scores (E, W); NaN where a row does not vary.
+    """Kendall's tau-b of all pairs of rows of scores (E, W); NaN if a row does not vary.
 
-    It is the cosine of two vectors that have, for all pairs of words, the sign of the difference of their scores.
+    It is the cosine of two vectors that have, for all pairs of words, the sign of the difference of their scores. All
+    pairs at once, much faster than `scipy.stats.kendalltau` for each.
     """
     rows, words = scores.shape
-    # Differences of ranks are whole numbers, so that cutting them off at 1 gives their signs, faster than `sign`.
+    # Differences of ranks are integers, so clipping them to -1 … 1 gives their signs, faster than `sign`.
     ranks = np.array([np.unique(row, return_inverse=True)[1] for row in scores], np.float32)
     products = np.zeros((rows, rows))
     step = max(1, MAX_CELLS // max(1, rows * words))
@@ -107,7 +107,7 @@ def kendall(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def overlap(scores: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Share of the top k words that both have, of all pairs of rows of scores (E, W); NaN where there are no words."""
+    """Share of common top k words for all pairs of rows of scores (E, W); NaN without words."""
     rows, words = scores.shape
     top = np.zeros((rows, words))
     np.put_along_axis(top, np.argsort(-scores, axis=1, kind="stable")[:, :k], 1.0, axis=1)
@@ -116,15 +116,15 @@ def overlap(scores: NDArray[np.float64], k: int) -> NDArray[np.float64]:
     return shares
 
 
-def _alike(explained: Sequence[Explanation]) -> list[list[Explanation]]:
-    """Explanations of one text, those with the same words together."""
+def _by_words(explained: Sequence[Explanation]) -> list[list[Explanation]]:
+    """Explanations of one text, grouped by their words."""
     groups: dict[Any, list[Explanation]] = {}
-    for one in explained:
-        groups.setdefault(one.spans, []).append(one)
+    for explanation in explained:
+        groups.setdefault(explanation.spans, []).append(explanation)
     return list(groups.values())
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """Of those that are not NaN; NaN where none is."""
-    some = values[~np.isnan(values)]
-    return float(some.mean()) if len(some) else float("nan")
+    """Mean of the values that are not NaN; NaN if there are none, without numpy's warning."""
+    present = values[~np.isnan(values)]
+    return float(present.mean()) if len(present) else float("nan")

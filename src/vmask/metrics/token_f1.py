@@ -10,8 +10,8 @@ Definition: for each text the F1 of the selected words, those with the highest s
     model count on neither side. A text without a marked word that the model sees has no value.
 Citation: DeYoung et al., ERASER, ACL 2020: token F1, mean over instances as in their code. They count words of their
     own tokens, past any length limit too, take the selection from the system, and give 0 to a text without marks.
-Limits: plausible is not faithful: a model may rightly be explained by words that no person would mark. The value hangs
-    on how many words are selected and on where texts are cut; never compare it with that of another paper. A random
+Limits: plausible is not faithful: a model may rightly be explained by words that no person would mark. The value
+    depends on how many words are selected and where texts are cut; never compare it to another paper. A random
     selection scores the share of marked words, which differs between datasets and even between the splits of one.
     People mark too little in some datasets: what they left out counts as wrong. On trees of the Stanford Sentiment
     Treebank the marked words are those that people did not call neutral, whichever class the text has.
@@ -39,7 +39,7 @@ class TokenF1(PlausibilityMetric):
     Options = SelectionOptions
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
-        """A value a text."""
+        """One value per text."""
         values = np.full(len(case.docs), np.nan)
         for number, chosen, marked in chosen_and_marked(case, self.options.share):
             both = (chosen & marked).sum()

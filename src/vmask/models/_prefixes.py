@@ -1,8 +1,8 @@
-"""Texts that begin alike, read once: which beginnings there are, word by word.
+"""The distinct prefixes of texts, word by word, so that each is read once.
 
 A recurrent layer reads from left to right, so texts with the same first words have the same states there. Perturbations
-of one text share their beginnings often: of the distinct ones among 1,000 perturbations that LIME makes of a text of 20
-words, about half of all steps are saved; a test counts them.
+of one text often share prefixes: for the distinct ones among 1,000 perturbations by LIME of a text of 20 words, about
+half of all steps are saved; a test counts them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Step:
-    """The distinct beginnings of one more word than those of the step before.
+    """The distinct prefixes that are one word longer than those of the previous step.
 
     Attributes:
         words: (N,) the last word of each.
-        parents: (N,) the beginning of the step before that each goes on from.
+        parents: (N,) the prefix of the previous step that each extends.
         ended: rows of the texts that end here.
-        ends: for each of these the beginning that is its whole text.
+        ends: for each of these the prefix that is the whole text.
     """
 
     words: NDArray[np.int32]
@@ -32,20 +32,20 @@ class Step:
 
 
 def steps(index: NDArray[np.int32], lengths: NDArray[np.int64]) -> Iterator[Step]:
-    """The steps of reading texts, as many as the longest has words; texts without words are in none of them.
+    """The steps of reading texts, one per word of the longest; texts without words are in none of them.
 
     Args:
-        index: (R, T) word at every position; texts that begin alike should stand together, others are read apart.
-        lengths: (R,) words of each text.
+        index: (R, T) word at every position; only prefixes of adjacent texts are shared.
+        lengths: (R,) number of words of each text.
     """
     rows, size = index.shape
-    shared = np.zeros(rows, np.int64)  # with the text before
+    shared = np.zeros(rows, np.int64)  # words shared with the previous text
     if rows > 1 and size:
         differs = index[1:] != index[:-1]
         first = np.where(differs.any(1), differs.argmax(1), size)
         shared[1:] = np.minimum(np.minimum(first, lengths[1:]), lengths[:-1])
     active = np.flatnonzero(lengths > 0)
-    node = np.zeros(rows, np.int64)  # of the step before: all texts go on from nothing
+    node = np.zeros(rows, np.int64)  # of the previous step: all texts start from the empty prefix
     for at in range(int(lengths.max(initial=0))):
         active = active[lengths[active] > at]
         new = shared[active] <= at

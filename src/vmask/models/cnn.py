@@ -21,9 +21,9 @@ from vmask.models.contract import Reader, WordEncoder, ZeroReader
 from vmask.text.batches import sorted_buckets
 
 READER_TOKENS = 4096
-"""Positions that a reader computes at a time: what it makes of them stays in the cache."""
+"""Positions that a reader computes at a time, so that the results fit the CPU cache."""
 MOST_BITS = 8
-"""Words of the widest filter whose patterns are tabulated."""
+"""Maximum width of a filter whose patterns are tabulated."""
 
 
 @dataclass(frozen=True)
@@ -117,15 +117,15 @@ class CNN(WordEncoder):
         projections, bias = self._projections(seen)
 
         def read(words: NDArray[np.int32], keep: NDArray[np.bool_], batch_rows: int) -> Tensor:
-            there = torch.from_numpy(words).to(seen.device)
+            word_index = torch.from_numpy(words).to(seen.device)
             size = torch.tensor([len(words)])
             tables = [
-                WindowTables(projected, there, width, self._windows(width, len(words), size)[0])
+                WindowTables(projected, word_index, width, self._windows(width, len(words), size)[0])
                 for width, projected in projections
             ]
             logits = []
-            for some in torch.split(torch.from_numpy(keep).to(seen.device), min(ROWS, batch_rows)):
-                best = torch.cat([table.pooled(some) for table in tables], 1)
+            for rows in torch.split(torch.from_numpy(keep).to(seen.device), min(ROWS, batch_rows)):
+                best = torch.cat([table.pooled(rows) for table in tables], 1)
                 logits.append(self.output(best.add_(bias).relu_()))
             return torch.cat(logits)
 
@@ -133,8 +133,8 @@ class CNN(WordEncoder):
 
     def _projections(self, seen: Tensor) -> tuple[list[tuple[int, Tensor]], Tensor]:
         """For every width the words (U * k, F) by every offset of the filters, and the bias of all filters."""
-        bias = torch.cat([one.bias for _, one in self._filters() if one.bias is not None])
-        return [(width, project(seen, one.weight)) for width, one in self._filters()], bias
+        bias = torch.cat([layer.bias for _, layer in self._filters() if layer.bias is not None])
+        return [(width, project(seen, layer.weight)) for width, layer in self._filters()], bias
 
     def _filters(self) -> Iterator[tuple[int, nn.Conv1d]]:
         for width, convolution in zip(self.options.widths, self.convolutions, strict=True):

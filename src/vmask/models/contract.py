@@ -16,17 +16,17 @@ from vmask.text.batches import Batch
 from vmask.text.words import PAD
 
 Edit: TypeAlias = Callable[[Embedded], Masked]
-"""What may be done at the seam: look at the word vectors, answer with a scale and perhaps a shift for each position."""
+"""An edit at the seam: maps the word vectors to a scale and optionally a shift for each position."""
 
 
 Reader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.int64], int], Tensor]
-"""(R, C) logits of many texts that are made of a few words: (R, T) which word stands at every position, 0 behind the
-end; (R,) words of each text; how many texts to compute at a time, at most. Texts that begin alike stand together."""
+"""(R, C) logits of many texts that consist of a few words, from (R, T) the word at each position, 0 after the end; (R,)
+number of words of each text; and the maximum number of texts at a time. Texts with the same prefix are adjacent."""
 
 
 ZeroReader: TypeAlias = Callable[[NDArray[np.int32], NDArray[np.bool_], int], Tensor]
-"""(R, C) logits of one text, (T,) its words, with words zeroed: (R, T) which are kept; and how many rows to compute
-together, at most."""
+"""(R, C) logits of one text with words zeroed, from (T,) its words; (R, T) which are kept; and the maximum number of
+rows at a time."""
 
 
 class Encoder(nn.Module):
@@ -38,8 +38,8 @@ class Encoder(nn.Module):
         recipe: training defaults of the model; the mask's recipe and the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
             `train`).
-        version: of its numbers; raised when they change on purpose, so that older results can be told apart.
-        reads: what its texts are cut into: `words` of a vocabulary with vectors, or `pieces` of a tokenizer of its own.
+        version: version of its numbers; raised when they change on purpose, to distinguish older results.
+        reads: units of its texts: `words` of a vocabulary with vectors, or `pieces` of its own tokenizer.
     """
 
     Options: ClassVar[type[Any]]
@@ -51,12 +51,12 @@ class Encoder(nn.Module):
 
     @classmethod
     def recipe_for(cls, options: Any) -> Mapping[str, Any]:
-        """Training defaults of the model with these options of its own; by default `recipe`."""
+        """Training defaults of the model with these options; by default `recipe`."""
         return cls.recipe
 
     @classmethod
     def title_for(cls, name: str, options: Any) -> str:
-        """What people call the model of this name with these options; by default the name in capitals."""
+        """Display name of the model with these options; by default the name in capitals."""
         return name.upper()
 
     def forward(self, batch: Batch, edit: Edit | None = None) -> Tensor:
@@ -64,7 +64,7 @@ class Encoder(nn.Module):
         raise NotImplementedError
 
     def vectors(self, ids: Tensor) -> Tensor:
-        """(U, D) vectors of the ids (U,), as they stand at the seam."""
+        """(U, D) vectors of the ids (U,) at the seam."""
         raise NotImplementedError
 
     def words(self, ids: Tensor) -> Tensor:
@@ -72,26 +72,26 @@ class Encoder(nn.Module):
         return ids != PAD
 
     def embedded(self, batch: Batch) -> Embedded:
-        """What an edit gets to see of a batch, without dropout."""
+        """The input of an edit for a batch, without dropout."""
         return Embedded(self.vectors(batch.distinct), batch.index, self.words(batch.ids))
 
     def freeze_embeddings(self) -> None:
-        """Train the vectors no further."""
+        """Exclude the vectors from training."""
         raise NotImplementedError
 
     def reader(self, seen: Tensor) -> Reader | None:
-        """A faster way than `encode` to read many texts over few words; None where the model has none.
+        """A faster way than `encode` to read many texts with few distinct words; None if the model has none.
 
         Args:
-            seen: (U, D) what is seen of each of the words behind the mask; the first is padding, all zeros.
+            seen: (U, D) what is seen of each word behind the mask; the first is padding, all zeros.
         """
         return None
 
     def zero_reader(self, seen: Tensor) -> ZeroReader | None:
-        """A faster way than `reader` to read one text with many patterns of zeroed words; None where there is none.
+        """A faster way than `reader` to read one text with many patterns of zeroed words; None if there is none.
 
         Args:
-            seen: as of `reader`.
+            seen: as in `reader`.
         """
         return None
 
@@ -129,26 +129,26 @@ class WordEncoder(Encoder):
         return vectors
 
     def freeze_embeddings(self) -> None:
-        """Train the word vectors no further."""
+        """Exclude the word vectors from training."""
         self.embedding.requires_grad_(False)
 
     def dropped(self, x: Embedded) -> Embedded:
-        """The vectors after dropout in front of the seam; by default there is none."""
+        """The vectors after dropout before the seam; by default without dropout."""
         return x
 
     def encode(self, x: Embedded, lengths: Tensor, masked: Masked | None) -> Tensor:
-        """(B, C) logits of what is seen of the words; `lengths` (B,) words of each text."""
+        """(B, C) logits; `lengths` (B,) is the number of words of each text."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class Output:
-    """What a masked classifier answers.
+    """Output of a masked classifier.
 
     Attributes:
         logits: (B, C).
-        masked: what the mask did.
-        words: (B, T) where the words are.
+        masked: output of the mask.
+        words: (B, T) True at words.
     """
 
     logits: Tensor
@@ -165,7 +165,7 @@ class MaskedClassifier(nn.Module):
         self.mask = mask
 
     def forward(self, batch: Batch, keep: Tensor | None = None) -> Output:
-        """Mask and classify a batch; `keep` (B, T) is how much is left of what the mask shows of each position."""
+        """Mask and classify a batch; `keep` (B, T) scales each position after the mask."""
         seen: list[Masked] = []
 
         def edit(x: Embedded) -> Masked:
@@ -177,6 +177,6 @@ class MaskedClassifier(nn.Module):
 
 
 def max_over_time(states: Tensor, counted: Tensor) -> Tensor:
-    """(B, H) largest value of `states` (B, T, H) over the steps where `counted` (B, T); 0 for a row without any."""
+    """(B, H) largest value of `states` (B, T, H) over the steps where `counted` (B, T); 0 for a row without steps."""
     hidden = states.masked_fill(~counted.unsqueeze(-1), torch.finfo(states.dtype).min)
     return torch.where(counted.any(1, keepdim=True), hidden.amax(1), 0.0)

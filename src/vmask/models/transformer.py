@@ -153,13 +153,13 @@ class Transformer(Encoder):
         return self.is_word[ids]
 
     def embedded(self, batch: Batch) -> Embedded:
-        """What an edit gets to see of a batch; behind the block that takes a run of the network up to there."""
+        """The input of an edit for a batch; behind the block this needs a run of the network up to there."""
         if self.options.placement == "word":
             return super().embedded(batch)
-        found: list[Embedded] = []
+        seen: list[Embedded] = []
 
         def stop(x: Embedded) -> Masked:
-            found.append(x)
+            seen.append(x)
             raise _Enough
 
         was_training = self.training
@@ -170,10 +170,10 @@ class Transformer(Encoder):
             pass
         finally:
             self.train(was_training)
-        return found[0]
+        return seen[0]
 
     def freeze_embeddings(self) -> None:
-        """Train the word vectors and what belongs to their block (positions, types, LayerNorm) no further."""
+        """Exclude the word vectors and their block (positions, types, LayerNorm) from training."""
         self._block().requires_grad_(False)
 
     def _seam(self) -> nn.Module:
@@ -209,9 +209,9 @@ class Transformer(Encoder):
 
     @torch.no_grad()
     def _probe(self) -> int:
-        """D at the seam, after a try that the seam is where it should be."""
+        """D at the seam, after a check that the seam works."""
         config = self.network.config
-        last = [] if config.eos_token_id is None else [config.eos_token_id]  # some look for the end of a text
+        last = [] if config.eos_token_id is None else [config.eos_token_id]  # some need the end of a text
         ids = np.array([*self.is_word.nonzero().flatten()[-3:].tolist(), *last], np.int32)
         batch = collate([ids], pad=config.pad_token_id or 0)
         seen: list[Embedded] = []
@@ -239,8 +239,8 @@ class Transformer(Encoder):
             )
         if torch.equal(plain, hidden):
             raise VmaskError(f"{name} does not mind a change of its word vectors. Choose another encoder.")
-        moved = (float((other - plain).abs().max()) for other in (edited, hidden))
-        self.scale_matters = next(moved) > SCALE_MATTERS * next(moved)
+        by_halving, by_hiding = (float((logits - plain).abs().max()) for logits in (edited, hidden))
+        self.scale_matters = by_halving > SCALE_MATTERS * by_hiding
         return int(seen[0].table.shape[1])
 
 
@@ -249,7 +249,7 @@ class _Enough(Exception):
 
 
 def _edit_output(module: nn.Module, inputs: Any, output: Tensor) -> Tensor | None:
-    """The permanent hook: what it does is said by the context, not by adding and removing it."""
+    """The permanent hook; its effect is set by the context, not by adding and removing it."""
     context = _AT_SEAM.get()
     return context[1](output) if context is not None and context[0] is module else None
 
