@@ -141,9 +141,9 @@ def test_of_stages_with_one_name_the_first_that_fits_counts(read):
 
 def test_a_stage_is_told_apart_by_what_it_measures_and_not_by_its_cells(read):
     (one,), (other,) = (read(stages=[{**STAGE, "where": where}]).stages for where in ({}, {"masks": ["base"]}))
-    assert one.asked() == other.asked()
+    assert one.request() == other.request()
     (more,) = read(stages=[{**STAGE, "n": 7}]).stages
-    assert more.asked() != one.asked()
+    assert more.request() != one.request()
 
 
 def test_the_ranker_is_of_the_same_seed_and_variant(read):
