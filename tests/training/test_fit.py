@@ -117,7 +117,7 @@ def test_a_cnn_can_be_trained_in_two_stages_and_is_stored_exactly(tmp_path):
 
 
 def test_a_cnn_is_no_start_for_an_encoder_nor_an_encoder_for_a_cnn(fit, model_folder, base_folder):
-    with pytest.raises(ConfigError, match="Only an encoder can start from another model"):
+    with pytest.raises(ConfigError, match="It is no encoder"):
         fit(init_from=str(model_folder))
     with pytest.raises(ConfigError, match="Only an encoder can start from another model"):
         TextClassifier(embeddings="random", init_from=str(base_folder)).fit(*toy_texts(20))
