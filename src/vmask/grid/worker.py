@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 import traceback
 from collections.abc import Mapping
@@ -31,8 +30,6 @@ from vmask.grid.warm_start import start_of
 from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
-
-log = logging.getLogger("vmask")
 
 
 @dataclass(frozen=True)
