@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mutual_info_score
 
-from vmask.grid.informative_words import mutual_information, telling_words
+from vmask.grid.informative_words import informative_words, mutual_information
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=1, max_size=60))
@@ -24,9 +24,9 @@ def test_the_words_that_decide_come_first():
     texts = ["a fine film", "a dull film", "fine acting in a film", "dull acting"] * 5
     labels = ["good", "bad"] * 10
     rest = [f"{letter}oo {letter}oo" for letter in "bcdefghjklmnopqrstuv"] * 3  # six times each, in both classes alike
-    found = telling_words(texts + rest + rest, labels + ["good"] * 60 + ["bad"] * 60, "gentle")
+    found = informative_words(texts + rest + rest, labels + ["good"] * 60 + ["bad"] * 60, "gentle")
     assert found == ["dull", "fine", "in"]  # a tenth of 26 words, rounded: six of the texts and 20 others
 
 
 def test_rare_words_are_not_looked_at():
-    assert telling_words(["once upon", "a time"], ["x", "y"], "gentle") == []
+    assert informative_words(["once upon", "a time"], ["x", "y"], "gentle") == []

@@ -103,12 +103,12 @@ class Fake:
 def test_one_that_died_at_rest_is_replaced():
     pool, task = Pool(None, None, 1), Task(Combination("trec", "cnn", "base"))
     dead, alive = Fake(-signal.SIGKILL), Fake()
-    pool.resting = [(alive, alive), (dead, dead)]
+    pool.idle = [(alive, alive), (dead, dead)]
     pool.start(task)
     assert (alive.sent, dead.sent) == ([task], [])
     assert pool.running == {alive: (alive, task)}
     assert not pool.free
-    assert pool.resting == []
+    assert pool.idle == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from toy import toy_texts, write_csv
 from vmask import evaluate
 from vmask.data.datasets import load_dataset
-from vmask.grid.result_summary import described, importance, kept_values, numbers, short
+from vmask.grid.result_summary import describe_dataset, importance, kept_values, numbers, short
 
 TEXTS, LABELS = toy_texts(30, seed=4)
 
@@ -61,16 +61,16 @@ def test_words_are_kept_at_the_top_and_the_frequent_ones(fitted):
 
 def test_a_dataset_is_described(tmp_path):
     dataset = load_dataset(write_csv(tmp_path / "reviews.csv", *toy_texts(60)))
-    said = described(dataset, "reviews")
-    assert (said["name"], said["title"], said["classes"]) == ("reviews", "reviews.csv", 2)
-    assert said["rows"] == {"train": 48, "dev": 6, "test": 6}
-    labels = [said["labels"][int(digit)] for digit in said["test_labels"]]
+    facts = describe_dataset(dataset, "reviews")
+    assert (facts["name"], facts["title"], facts["classes"]) == ("reviews", "reviews.csv", 2)
+    assert facts["rows"] == {"train": 48, "dev": 6, "test": 6}
+    labels = [facts["labels"][int(digit)] for digit in facts["test_labels"]]
     assert labels == dataset.splits["test"].labels
-    assert said["words_kept"] == said["words_seen"] > 10
+    assert facts["words_kept"] == facts["words_seen"] > 10
 
 
 def test_labels_of_more_than_ten_classes_are_told_apart(tmp_path):
     texts = [f"word{i % 12} and more of word{i % 12}" for i in range(240)]
     dataset = load_dataset(write_csv(tmp_path / "many.csv", texts, [f"class {i % 12}" for i in range(240)]))
-    said = described(dataset, "many")
-    assert [said["labels"][int(one)] for one in said["test_labels"]] == dataset.splits["test"].labels
+    facts = describe_dataset(dataset, "many")
+    assert [facts["labels"][int(one)] for one in facts["test_labels"]] == dataset.splits["test"].labels

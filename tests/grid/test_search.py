@@ -11,7 +11,7 @@ from grid.tiny import write_tiny
 from vmask.data.datasets import load_dataset
 from vmask.errors import VmaskWarning
 from vmask.grid.cell import Combination
-from vmask.grid.search import asked_of_search, best, chosen_options, run_search
+from vmask.grid.search import best, chosen_options, run_search, search_request
 from vmask.grid.spec import Search, read_experiment
 from vmask.grid.store import Store
 from vmask.grid.worker import Places, Task, Worker
@@ -120,7 +120,7 @@ def test_without_a_search_or_with_one_trial_nothing_is_waited_for(tmp_path):
 
 
 def test_what_a_search_is_asked_holds_all_that_decides_it():
-    asked = asked_of_search(SEARCH, OF)
+    asked = search_request(SEARCH, OF)
     assert asked == {"options": {"embeddings": "random"}, "seed": 100, "trials": SEARCH.trials(OF)}
 
 

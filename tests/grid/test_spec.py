@@ -79,7 +79,7 @@ def test_seeds_can_be_said_in_many_ways(read, said, seeds):
 
 @pytest.mark.parametrize("said", ["0-999999999", "0-1000", "0-" + "9" * 18])
 def test_too_many_seeds_are_refused_without_counting_them_out(refused, said):
-    assert "at most 1,000" in refused(grid=[{**BLOCK, "seeds": said}])
+    assert "maximum of 1,000" in refused(grid=[{**BLOCK, "seeds": said}])
 
 
 @pytest.mark.parametrize("part", ["datasets", "models", "masks"])
@@ -141,9 +141,9 @@ def test_of_stages_with_one_name_the_first_that_fits_counts(read):
 
 def test_a_stage_is_told_apart_by_what_it_measures_and_not_by_its_cells(read):
     (one,), (other,) = (read(stages=[{**STAGE, "where": where}]).stages for where in ({}, {"masks": ["base"]}))
-    assert one.asked() == other.asked()
+    assert one.request() == other.request()
     (more,) = read(stages=[{**STAGE, "n": 7}]).stages
-    assert more.asked() != one.asked()
+    assert more.request() != one.request()
 
 
 def test_the_ranker_is_of_the_same_seed_and_variant(read):
@@ -184,7 +184,7 @@ def test_a_model_without_trials_has_one_without_options(read):
         ({"sed": 1}, "`search` has no key 'sed'. Did you mean 'seed'?"),
         ({"seed": "x"}, "seed of `search` is 'x'"),
         ({"models": {"cn": [{}]}}, "Did you mean 'cnn'?"),
-        ({"models": {"cnn": {}}}, "a list of options each"),
+        ({"models": {"cnn": {}}}, "map names to a list of options"),
         ({"models": {"cnn": [3]}}, "Every trial must be options"),
         ({"models": {"cnn": [{"learning_rat": 1}]}}, "Did you mean 'learning_rate'?"),
         ({"models": {"cnn": [{}]}, "masks": {"vmsk": [{}]}}, "Did you mean 'vmask'?"),
@@ -204,7 +204,7 @@ def test_a_search_is_read_strictly(refused, search, said):
     [
         ({"modles": {}}, "the file has no key 'modles'. Did you mean 'models'?"),
         ({"models": None}, "models is None"),
-        ({"models": ["cnn"]}, "names with options each"),
+        ({"models": ["cnn"]}, "map names to options"),
         ({"models": {"cnn": {"epoch": 3}}}, "Did you mean 'epochs'?"),
         ({"models": {"cnn": {"epochs": "3"}}}, "epochs is '3'"),
         ({"models": {"cnn": {"learning_rate": "1e-3"}}}, "learning_rate is '1e-3'"),  # YAML's 1e-3 is a text

@@ -43,7 +43,7 @@ def test_a_process_that_was_to_have_company_and_has_none_is_warned_of(monkeypatc
         warnings.simplefilter("always")
         assert make_accelerator("cpu").num_processes == 1
     assert [str(one.message).partition(":")[0] for one in caught if one.category is VmaskWarning] == [
-        "Several processes were asked for, but this one trains alone"
+        "Several processes were requested, but this one trains alone"
     ] * warned
 
 

@@ -1,4 +1,4 @@
-"""The command line: `vmask train`, `evaluate`, `predict`, `explain`, `words`, `data`, `ls`, `demo`."""
+"""The command line. One file a command."""
 
 from vmask.cli.main import main
 

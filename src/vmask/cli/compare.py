@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 COMPARISON = "comparison.json"
 TOP_WORDS, MIN_COUNT = 20, 3
-"""Words of each model on a page, and how often a word must have been seen."""
+"""Number of words of each model on a page, and minimum count of a word."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments; those of metrics and explainers join when they are asked for."""
+    """Declare the arguments; those of metrics and explainers are added if the command line has them."""
     several = "several trainings of one model: commas between, or a pattern"
     parser.add_argument("a", metavar="DIR_A", help=f"a model folder, or what `vmask evaluate --out` wrote; {several}")
     parser.add_argument("b", metavar="DIR_B", help="another; differences are B minus A")
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure both, compare, print."""
     from vmask.evaluation.result import SCORES
 
-    args.overwrite = args.overwrite or _was_cut_off(args)
+    args.overwrite = args.overwrite or _was_interrupted(args)
     for result in (COMPARISON, *(f"{side}/{SCORES}" for side in ("a", "b"))):
         check_out(args, result)
     check_page(args.html, args.overwrite)
@@ -56,22 +56,22 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _unfinished(args: argparse.Namespace) -> Path:
-    """The file that says what is being written to --out, until all of it is."""
+    """The file with the request whose results are being written to --out, until they are complete."""
     return Path(args.out) / f"{COMPARISON}.part"
 
 
-def _asked(args: argparse.Namespace) -> dict[str, Any]:
-    """What decides the files, as flat JSON values."""
+def _request(args: argparse.Namespace) -> dict[str, Any]:
+    """Everything that determines the files, as flat JSON values."""
     rest = ("out", "html", "overwrite", "json", "quiet", "debug", "device", "run", "command")
     return {name: repr(value) for name, value in sorted(vars(args).items()) if name not in rest}
 
 
-def _was_cut_off(args: argparse.Namespace) -> bool:
-    """Whether the same was killed while it wrote its files: those are replaced then."""
+def _was_interrupted(args: argparse.Namespace) -> bool:
+    """Whether the same command was killed while it wrote its files, which are then replaced."""
     from vmask._core.parsing import read_json
 
     try:
-        return bool(args.out) and read_json(_unfinished(args)) == _asked(args)
+        return bool(args.out) and read_json(_unfinished(args)) == _request(args)
     except (OSError, VmaskError):
         return False
 
@@ -83,22 +83,22 @@ def _compare(args: argparse.Namespace) -> int:
 
     if args.html and not args.data:
         raise ConfigError("--html shows texts, so it needs the models and the data: vmask compare DIR_A DIR_B DATA")
-    found = _of_models(args) if args.data else _of_evaluations(args)
-    for note in found.notes:
+    comparison = _of_models(args) if args.data else _of_evaluations(args)
+    for note in comparison.notes:
         say(args, note)
     if args.out:
         Path(args.out).mkdir(parents=True, exist_ok=True)
-        write_text(Path(args.out) / COMPARISON, to_json(found.to_dict()))
+        write_text(Path(args.out) / COMPARISON, to_json(comparison.to_dict()))
         _unfinished(args).unlink(missing_ok=True)
     if args.json:
-        print_json({**found.to_dict(), **({"html": args.html} if args.html else {})})
+        print_json({**comparison.to_dict(), **({"html": args.html} if args.html else {})})
         return 0
-    print_rich(comparison_table(found))
+    print_rich(comparison_table(comparison))
     print_rich("")
-    for line in comparison_words(found):
+    for line in comparison_words(comparison):
         print_rich(line)
-    print_rich(f"A is {args.a}, B is {args.b}; {count_of(found.a)}.")
-    print_rich(fill(found.how(), min(line_width(), 110)))
+    print_rich(f"A is {args.a}, B is {args.b}; {count_of(comparison.a)}.")
+    print_rich(fill(comparison.how(), min(line_width(), 110)))
     for path in filter(None, (args.out, args.html)):
         say_result(f"saved to {path}")
     return 0
@@ -109,36 +109,40 @@ def _of_models(args: argparse.Namespace) -> Comparison:
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.measure import evaluate
 
-    asked = measuring(args)
+    options = measuring(args)
     folders = {"a": model_folders(args.a), "b": model_folders(args.b)}
     count_a, count_b = map(len, folders.values())
     if (count_a == 1) != (count_b == 1):
         raise ConfigError(
             f"DIR_A names {count_a} and DIR_B {count_b} model folders. Give one of each, or at least two of each."
         )
-    classifiers = {side: load_models(some, args.device) for side, some in folders.items()}  # both, before the work
+    classifiers = {side: load_models(paths, args.device) for side, paths in folders.items()}  # both, before the work
 
-    data = data_of(args, classifiers["a"][0])  # once: both are asked about the same column
+    data = data_of(args, classifiers["a"][0])  # once: both models read the same column
     keep = {side: keeper(args, folders[side], side) for side in folders}
-    found = {
-        side: evaluate(classifiers[side], data.texts, **asked, **data.options, keep=keep[side]) for side in folders
+    evaluations = {
+        side: evaluate(classifiers[side], data.texts, **options, **data.options, keep=keep[side]) for side in folders
     }
-    compared = compare_evaluations(found["a"], found["b"], all_parts=args.all_parts)
+    compared = compare_evaluations(evaluations["a"], evaluations["b"], all_parts=args.all_parts)
     if args.out:
-        write_text(_unfinished(args), to_json(_asked(args)))
+        write_text(_unfinished(args), to_json(_request(args)))
     for side, kept in keep.items():
         if kept is not None:
-            found[side].save(Path(args.out) / side, args.overwrite)
+            evaluations[side].save(Path(args.out) / side, args.overwrite)
             kept.finish()
     if args.html:
-        _write_page(args, compared, classifiers, data, asked)
+        _write_page(args, compared, classifiers, data, options)
     return compared
 
 
 def _write_page(
-    args: argparse.Namespace, compared: Comparison, classifiers: dict[str, list[TextClassifier]], data: Data, asked: Any
+    args: argparse.Namespace,
+    compared: Comparison,
+    classifiers: dict[str, list[TextClassifier]],
+    data: Data,
+    options: Any,
 ) -> None:
-    """Write the page; of several trainings the first of each side explains the texts."""
+    """Write the page. If a side has several trainings, the first explains the texts."""
     from vmask import __version__
     from vmask._core.files import write_text
     from vmask.evaluation.resolve import plugins
@@ -149,12 +153,15 @@ def _write_page(
 
     firsts = [side[0] for side in classifiers.values()]
     texts = texts_of(data.texts, data.options.get("split"))
-    explainers = plugins(EXPLAINERS, asked["explainers"])
+    explainers = plugins(EXPLAINERS, options["explainers"])
     hide, seed = getattr(args, "explain_hide", None), getattr(args, "seed", 0)
     labels = None if args.unlabelled else texts.labels
     pairs = pairs_of(firsts[0], firsts[1], texts.texts, labels, explainers, hide=hide, seed=seed)
     names = [", ".join(folder.name for folder in model_folders(named)) for named in (args.a, args.b)]
-    words = [one.word_importance(TOP_WORDS, MIN_COUNT) if one.predictor_.ranks_words else None for one in firsts]
+    words = [
+        classifier.word_importance(TOP_WORDS, MIN_COUNT) if classifier.predictor_.ranks_words else None
+        for classifier in firsts
+    ]
     several = len(classifiers["a"]) > 1 or len(classifiers["b"]) > 1
     how = {
         "Texts": f"{data.name}, {len(texts.texts):,}; of these {len(compared.a.sample):,} explained for the numbers",

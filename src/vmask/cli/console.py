@@ -1,4 +1,4 @@
-"""Printing: results on standard output, talk on standard error."""
+"""Printing: results on standard output, messages on standard error."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ PIPED_WIDTH = 160
 
 
 def say(args: argparse.Namespace, message: str) -> None:
-    """A line of talk, unless --quiet."""
+    """Print a message, unless --quiet."""
     if not args.quiet and is_main_process():
         tell(message)
 
 
 def say_result(message: str) -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     print(message)  # noqa: T201
 
 
 def print_json(value: Any) -> None:
-    """One line of JSON."""
+    """Print one line of JSON."""
     print(json.dumps(value, ensure_ascii=False), flush=True)  # noqa: T201
 
 
 def line_width() -> int:
-    """Characters in a line: of the terminal, or of the variable COLUMNS; enough for most tables in a pipe or file."""
+    """Characters in a line: those of the terminal or of the variable COLUMNS; wide enough for most tables in a pipe."""
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ
     return PIPED_WIDTH if piped else shutil.get_terminal_size().columns
 
 
-def print_rich(thing: Any) -> None:
-    """A table or a coloured text; plain where the output is no terminal. Brackets and colons in texts mean nothing."""
+def print_rich(renderable: Any) -> None:
+    """Print a table or a coloured text; plain if the output is no terminal. Brackets and colons are no markup."""
     from rich.table import Table
 
     console = make_console(markup=False, emoji=False, highlight=False, width=line_width())
-    console.print(thing, soft_wrap=not isinstance(thing, Table))  # a text or a path in a pipe stays on its line
+    console.print(
+        renderable, soft_wrap=not isinstance(renderable, Table)
+    )  # a text or a path in a pipe stays on its line

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run one of the two."""
+    """Run the subcommand."""
     return _check(args) if args.what == "check" else _fetch(args)
 
 

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the demo; its folder may be there from last time, its own files are replaced."""
+    """Run the demo. Files of an earlier demo in the folder are replaced."""
     from vmask.cli.console import print_json, print_rich, say
     from vmask.report.demo import run_demo
 
@@ -48,6 +48,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.to_dict())
         return 0
-    for thing in result.lines():
-        print_rich(thing)
+    for line in result.lines():
+        print_rich(line)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments; those of metrics and explainers join when they are asked for."""
+    """Declare the arguments; those of metrics and explainers are added if the command line has them."""
     from vmask.evaluation.planted import PlantOptions
 
     parser.add_argument(
@@ -75,77 +76,80 @@ def _measure(args: argparse.Namespace) -> int:
     from vmask.evaluation.measure import evaluate
 
     if any(key.startswith("planted__") for key in vars(args)):
-        raise ConfigError("There is an option of --planted, which is not asked for. Add --planted, or leave it out.")
-    asked = measuring(args)  # what is wrong with an option is said before a model is loaded
+        raise ConfigError("There is an option of --planted, but no --planted. Add --planted, or leave the option out.")
+    options = measuring(args)  # errors in options are reported before a model is loaded
     folders = model_folders(args.model)
     classifiers = load_models(folders, args.device)
     data = data_of(args, classifiers[0])
     for note in data.notes:
         say(args, note)
     keep = keeper(args, folders)
-    found = evaluate(classifiers, data.texts, **asked, **data.options, keep=keep)
-    return _finish(args, found, data.name, said=len(data.notes), keep=keep)
+    evaluation = evaluate(classifiers, data.texts, **options, **data.options, keep=keep)
+    return _finish(args, evaluation, data.name, printed_notes=len(data.notes), keep=keep)
 
 
 def _finish(
     args: argparse.Namespace,
-    found: Evaluation,
+    evaluation: Evaluation,
     name: str,
-    first: Sequence[str] = (),
-    said: int = 0,
+    lines: Sequence[str] = (),
+    printed_notes: int = 0,
     keep: KeptExplanations | None = None,
 ) -> int:
-    """Write and print what was found, after the lines `first`; so many of its notes were said already."""
+    """Save the evaluation and print it after some lines. Its first `printed_notes` notes are printed already."""
     from vmask.cli.console import print_json, say, say_result
 
-    for note in found.notes[said:]:
+    for note in evaluation.notes[printed_notes:]:
         say(args, note)
     if args.out:
-        found.save(args.out, args.overwrite)
+        evaluation.save(args.out, args.overwrite)
     if keep is not None:
         keep.finish()
     if args.json:
-        print_json(as_json(found, name))
+        print_json(as_json(evaluation, name))
         return 0
-    for line in first:
+    for line in lines:
         say_result(line)
-    show(found, name, args.all_parts)
+    show(evaluation, name, args.all_parts)
     if args.out:
         say_result(f"saved to {args.out}")
     return 0
 
 
-def as_json(found: Evaluation, name: str) -> dict[str, Any]:
-    """What was found, with the scores of predictions on top; ids are in the files of --out."""
-    short = {key: value for key, value in found.to_dict().items() if key not in ("ids", "sample")}
-    totals = {one.metric: one.value for one in found.scores if not one.by}
-    return {**totals, "n": len(found.ids), "explained": len(found.sample), "data": name, **short}
+def as_json(evaluation: Evaluation, name: str) -> dict[str, Any]:
+    """The evaluation as JSON values, with the scores of predictions on top; ids are in the files of --out."""
+    short = {key: value for key, value in evaluation.to_dict().items() if key not in ("ids", "sample")}
+    totals = {score.metric: score.value for score in evaluation.scores if not score.by}
+    return {**totals, "n": len(evaluation.ids), "explained": len(evaluation.sample), "data": name, **short}
 
 
-def count_of(found: Evaluation) -> str:
-    """How many texts were measured, and how many of them explained where that is fewer."""
-    some = found.facts["explainers"] and len(found.sample) < len(found.ids)
-    explained = f", {len(found.sample):,} of them explained" if some else ""
-    return f"n {len(found.ids):,}{explained}"
+def count_of(evaluation: Evaluation) -> str:
+    """The number of measured texts, and of explained ones if these are fewer."""
+    texts, explained = len(evaluation.ids), len(evaluation.sample)
+    if evaluation.facts["explainers"] and explained < texts:
+        return f"n {texts:,}, {explained:,} of them explained"
+    return f"n {texts:,}"
 
 
-def show(found: Evaluation, name: str, all_parts: bool) -> None:
-    """Print a line about predictions, then tables."""
+def show(evaluation: Evaluation, name: str, all_parts: bool) -> None:
+    """Print a line with the scores of predictions, then tables."""
     from vmask.cli.console import line_width, print_rich, say_result
     from vmask.evaluation.score_tables import confusion_table, score_tables, with_interval
 
-    totals = [f"{one.metric.replace('_', ' ')} {with_interval(one, 4)}" for one in found.scores if not one.by]
-    many = f", mean of {len(found.found)} models" if len(found.found) > 1 else ""
-    say_result(f"{'  '.join(totals)}  {count_of(found)}{many}  ({name})".strip())
-    if totals and (confusion := confusion_table(found)) is not None:
+    totals = [
+        f"{score.metric.replace('_', ' ')} {with_interval(score, 4)}" for score in evaluation.scores if not score.by
+    ]
+    many = f", mean of {len(evaluation.found)} models" if len(evaluation.found) > 1 else ""
+    say_result(f"{'  '.join(totals)}  {count_of(evaluation)}{many}  ({name})".strip())
+    if totals and (confusion := confusion_table(evaluation)) is not None:
         print_rich(confusion)
-    for table in score_tables(found, all_parts, line_width()):
+    for table in score_tables(evaluation, all_parts, line_width()):
         print_rich("")
         print_rich(table)
-    if found.words:
+    if evaluation.words:
         print_rich("")
     first = " of the first model" if many else ""
-    for method, words in found.words.items():
+    for method, words in evaluation.words.items():
         for label, top in {"seen 3 times or more": words.get("mean", ()), **words.get("by_class", {})}.items():
             if top:
                 of = f", of those {label} in these texts" if "mean" in words else f" for {label}"
@@ -162,60 +166,63 @@ def check_out(args: argparse.Namespace, result: str) -> None:
 
 
 def writing(args: argparse.Namespace) -> AbstractContextManager[None]:
-    """Keep other processes from the folder of --out."""
+    """Keep other processes from writing to the folder of --out."""
     return only_writer(Path(args.out)) if args.out else nullcontext()
 
 
 def measuring(args: argparse.Namespace) -> dict[str, Any]:
-    """What is to be measured, as `evaluate` takes it, checked."""
+    """The checked arguments of `evaluate`: what is to be measured."""
     from vmask.config import HIDES, EvaluateConfig, make
     from vmask.errors import UnknownName
     from vmask.evaluation.resolve import names, plugins, with_options
     from vmask.explain import EXPLAINERS
     from vmask.metrics import METRICS
 
-    asked = given(args, EvaluateConfig)
-    config = make(EvaluateConfig, asked)
+    options = given(args, EvaluateConfig)
+    config = make(EvaluateConfig, options)
     nested = nested_options(args)
-    asked["metrics"] = with_options(METRICS, config.metrics, nested)
-    asked["explainers"] = with_options(EXPLAINERS, config.explainers, nested)
-    for registry, named in ((METRICS, asked["metrics"]), (EXPLAINERS, asked["explainers"])):
-        for name, options in plugins(registry, named).items():
-            make(registry.get(name).Options, options, f"{name}.")
-    if not plugins(METRICS, asked["metrics"]):
+    options["metrics"] = with_options(METRICS, config.metrics, nested)
+    options["explainers"] = with_options(EXPLAINERS, config.explainers, nested)
+    for registry, named in ((METRICS, options["metrics"]), (EXPLAINERS, options["explainers"])):
+        for name, own in plugins(registry, named).items():
+            make(registry.get(name).Options, own, f"{name}.")
+    if not plugins(METRICS, options["metrics"]):
         raise ConfigError("There is no metric to measure. Name some in --metrics, or leave it out.")
     for way in names(config.hide or ""):
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)
     if args.ranking:
         words = load_models([Path(args.ranking)], args.device)[0].word_importance()
-        asked["ranking"] = {word.word.lower(): word.score for word in words}
-    asked["labelled"] = not args.unlabelled
+        options["ranking"] = {word.word.lower(): word.score for word in words}
+    options["labelled"] = not args.unlabelled
     if args.unlabelled and config.metrics == EvaluateConfig.metrics:
-        raise ConfigError("Without labels predictions cannot be measured. Name others in --metrics, such as naopc.")
-    asked["progress"] = not args.quiet and sys.stderr.isatty()
-    return asked
+        raise ConfigError(
+            "Without labels predictions cannot be measured. Name other metrics in --metrics, such as naopc."
+        )
+    options["progress"] = not args.quiet and sys.stderr.isatty()
+    return options
 
 
 def nested_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The options of metrics and explainers, which are called `NAME__OPTION`."""
+    """The options of metrics and explainers, named `NAME__OPTION`."""
     return {key: value for key, value in vars(args).items() if "__" in key and not key.startswith("planted__")}
 
 
 def model_folders(named: str) -> list[Path]:
-    """The model folders behind a name: one, some with commas between, or all that fit a pattern.
+    """The model folders of an argument: one, several separated by commas, or all that match a pattern.
 
     Raises:
-        ModelFolderError: where nothing fits a pattern.
+        ModelFolderError: if nothing matches a pattern.
     """
     folders: list[Path] = []
     for part in filter(None, named.split(",")):
-        pattern = has_magic(part) and not Path(part).exists()
-        found = sorted(map(Path, glob(part))) if pattern else []  # noqa: PTH207 - it may be absolute
-        fitting = [one for one in found if one.is_dir()] if pattern else [Path(part)]
-        if not fitting:
+        matches = [Path(part)]
+        if has_magic(part) and not Path(part).exists():
+            paths = sorted(map(Path, glob(part)))  # noqa: PTH207 - it may be absolute
+            matches = [path for path in paths if path.is_dir()]
+        if not matches:
             raise ModelFolderError(f"No folder fits '{part}'. Check the pattern.")
-        folders += [one for one in fitting if one not in folders]
+        folders += [folder for folder in matches if folder not in folders]
     return folders or [Path(named)]
 
 
@@ -227,7 +234,7 @@ def load_models(folders: Sequence[Path], device: str) -> list[TextClassifier]:
 
 
 def keeper(args: argparse.Namespace, folders: Sequence[Path], within: str = "") -> KeptExplanations | None:
-    """What keeps explanations in the folder of --out."""
+    """The cache of explanations in the folder of --out."""
     from vmask.evaluation.explanation_cache import KeptExplanations
     from vmask.persistence.model_folder import read_config
 
@@ -239,7 +246,7 @@ def keeper(args: argparse.Namespace, folders: Sequence[Path], within: str = "") 
 
 @dataclasses.dataclass(frozen=True)
 class Data:
-    """The data of a command: what `evaluate` takes, what it is called, and what a user should know of it."""
+    """The data of a command: the texts, their name, notes for the user, and arguments for `evaluate`."""
 
     texts: Dataset | Split
     name: str
@@ -248,7 +255,7 @@ class Data:
 
 
 def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
-    """The texts to measure on: a split of a dataset, or a whole file; columns are those of the training."""
+    """The texts to measure: a split of a dataset, or a whole file; columns default to those of the training."""
     from vmask.data.datasets import Split
     from vmask.evaluation.subjects import load_data
 
@@ -268,7 +275,7 @@ def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
 
 
 def _planted(args: argparse.Namespace) -> int:
-    """Train the model anew on texts with planted words, and see whose explanations find them."""
+    """Train the model anew on texts with planted words, and measure which explanations find them."""
     from vmask.cli.console import say
     from vmask.config import make
     from vmask.data.datasets import Dataset
@@ -280,7 +287,7 @@ def _planted(args: argparse.Namespace) -> int:
         raise ConfigError("--planted trains and measures on its own splits. Leave --split and --unlabelled out.")
     if "metrics" not in args:
         args.metrics = "accuracy,shortcut_precision"
-    asked = measuring(args)
+    measured = measuring(args)
     nested = {key.partition("__")[2]: value for key, value in vars(args).items() if key.startswith("planted__")}
     options = make(PlantOptions, nested, "planted.")
     folders = model_folders(args.model)
@@ -296,13 +303,11 @@ def _planted(args: argparse.Namespace) -> int:
     fresh, test = train_planted(classifier, data.texts, options, None if args.quiet else TrainingBar("planted"))
     reliance = relies(fresh.predictor_, test)
     name = f"{data.name}, words planted"
-    found = evaluate(fresh, test, **asked, name=name, planted=True)
+    evaluation = evaluate(fresh, test, **measured, name=name, planted=True)
     words = planted_words(test)
     about = {"reliance": dataclasses.asdict(reliance), "planted": words}
-    swapped = f", and changes its mind in {reliance.flips:.1%} when that is swapped for another class's"
-    lines = [
-        f"planted: {', '.join(f'{word} ({label})' for label, word in words.items())}",
-        f"the model gives {reliance.follows:.1%} of the texts the class of their planted word"
-        f"{swapped if reliance.flips == reliance.flips else ''}",
-    ]
-    return _finish(args, dataclasses.replace(found, facts={**found.facts, **about}), name, lines)
+    follows = f"the model gives {reliance.follows:.1%} of the texts the class of their planted word"
+    if not math.isnan(reliance.flips):
+        follows += f", and changes its mind in {reliance.flips:.1%} when that is swapped for another class's"
+    lines = [f"planted: {', '.join(f'{word} ({label})' for label, word in words.items())}", follows]
+    return _finish(args, dataclasses.replace(evaluation, facts={**evaluation.facts, **about}), name, lines)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from vmask.explain.contract import Explanation
 
 COUNTED_UP_TO = 100 << 20
-"""Bytes of a file up to which its texts are counted beforehand, for the progress bar."""
+"""Largest file, in bytes, whose texts are counted beforehand for the progress bar."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments; those of the chosen method join when they are asked for."""
+    """Declare the arguments; those of the chosen method are added if the command line has them."""
     from vmask.config import ExplainConfig
     from vmask.explain import EXPLAINERS
 
@@ -62,8 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain, and print or write what was found as it comes."""
+    """Explain, and print or write each explanation as soon as it is made."""
     from vmask._core.progress import shown
+    from vmask._core.wording import plural
     from vmask.classifier import TextClassifier
     from vmask.cli.console import print_json, print_rich, say, say_result
     from vmask.config import ExplainConfig, make, to_dict
@@ -73,17 +74,17 @@ def run(args: argparse.Namespace) -> int:
     from vmask.explain.highlight import summary
     from vmask.persistence.model_folder import read_config
 
-    _check_named(args)
-    # What is wrong with an option is said before the model is loaded.
-    asked = given(args, ExplainConfig, nested=("method__",))
-    options = {name.removeprefix("method__"): asked.pop(name) for name in list(asked) if name.startswith("method__")}
-    config = make(ExplainConfig, asked)
+    _check_arguments(args)
+    # Errors in options are reported before the model is loaded.
+    config = make(ExplainConfig, given(args, ExplainConfig))
+    nested = given(args, nested=("method__",))
+    options = {name.removeprefix("method__"): value for name, value in nested.items()}
     explainer = EXPLAINERS.get(config.method)(make(EXPLAINERS.get(config.method).Options, options, "method."))
     options = to_dict(explainer.options)
     about = read_config(Path(args.model))
     file = None
     if args.out:
-        file = ExplanationsFile(Path(args.out), {**about["sha256"], **_decided(config, options)}, args.overwrite)
+        file = ExplanationsFile(Path(args.out), {**about["sha256"], **_request(config, options)}, args.overwrite)
     check_page(args.html, args.overwrite or (file is not None and file.goes_on))
     texts, count, name = _texts(args, about["about"])
     classifier = TextClassifier.load(Path(args.model), args.device)
@@ -96,15 +97,19 @@ def run(args: argparse.Namespace) -> int:
     def explain(rest: Iterable[str]) -> Iterator[Explanation]:
         failed: list[VmaskError] = []
         try:
-            found = explain_texts(classifier, _until(rest, failed), **dataclasses.asdict(config), **options)
-            yield from shown(found, count(), config.method, done - done % together) if show_bar else found
+            explanations = explain_texts(
+                classifier, _until_error(rest, failed), **dataclasses.asdict(config), **options
+            )
+            if show_bar:
+                explanations = shown(explanations, count(), config.method, done - done % together)
+            yield from explanations
         except NoWordScores as error:
             raise ConfigError(f"{error} Or explain it by another method: --method lime") from error
-        if failed:  # the texts before a row that cannot be read are explained first
+        if failed:  # the texts before an unreadable row are explained first
             raise failed[0]
 
     if done:
-        say(args, f"{args.out}: going on after {done:,} text{'s' * (done != 1)}")
+        say(args, f"{args.out}: going on after {plural(done, 'text')}")
     page = _page(args, f"Which words decide: {name}", _facts(args, config, options, name))
     results = file.filled(texts, explain, together, page) if file else page(explain(texts))
     number = 0
@@ -117,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
                 print_rich(explanation.to_rich())
                 print_rich(f"  {summary(explanation)}")
     for path in filter(None, (args.out, args.html)):
-        written = f"{number:,} explanation{'s' * (number != 1)} in {path}"
+        written = f"{plural(number, 'explanation')} in {path}"
         if args.json:
             say(args, written)
         else:
@@ -128,14 +133,14 @@ def run(args: argparse.Namespace) -> int:
 def _page(
     args: argparse.Namespace, title: str, facts: dict[str, str]
 ) -> Callable[[Iterator[Explanation]], Iterator[Explanation]]:
-    """What explanations pass on their way, to be shown on a page where one is asked for."""
+    """A function that also writes the explanations that pass through it to a page, if --html is given."""
     from vmask.report.explanations import paged
 
     return partial(paged, Path(args.html), title=title, how=facts) if args.html else iter
 
 
-def _decided(config: ExplainConfig, options: dict[str, Any]) -> dict[str, Any]:
-    """All that decides the explanation of a text by a model; threads and batches do not."""
+def _request(config: ExplainConfig, options: dict[str, Any]) -> dict[str, Any]:
+    """Everything that determines the explanation of a text by a model; threads and batches do not."""
     from vmask.explain import EXPLAINERS
 
     kind = EXPLAINERS.get(config.method)
@@ -148,22 +153,22 @@ def _decided(config: ExplainConfig, options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check_named(args: argparse.Namespace) -> None:
-    """Refuse what cannot go together, and to write one file over another that the command reads or writes."""
+def _check_arguments(args: argparse.Namespace) -> None:
+    """Check that the arguments go together, and that no file is both written and read, or written twice."""
     if (args.given is None) == (args.input is None):
         raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
     if args.given is not None and (args.limit, args.text, args.split) != (None, None, None):
         raise ConfigError("--limit, --text and --split are for --input. Leave them out.")
     if args.out and Path(args.out).is_dir():
         raise OutputExists(f"{args.out} is a folder. Name a file for --out.")
-    named = [(f"--{name}", getattr(args, name)) for name in ("input", "out", "html")]
-    for (one, path), (other, same) in combinations([pair for pair in named if pair[1] not in (None, "-")], 2):
-        if os.path.realpath(path) == os.path.realpath(same):
-            raise ConfigError(f"{one} and {other} are both {path}. Give each a file of its own.")
+    paths = {name: getattr(args, name) for name in ("input", "out", "html")}
+    for first, second in combinations([name for name, path in paths.items() if path not in (None, "-")], 2):
+        if os.path.realpath(paths[first]) == os.path.realpath(paths[second]):
+            raise ConfigError(f"--{first} and --{second} are both {paths[first]}. Give each a file of its own.")
 
 
 def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
-    """The texts, a function that counts them where that is cheap, and what they are called."""
+    """The texts, a function that counts them if that is cheap (else None), and their name."""
     from vmask.cli.predict import read_texts
     from vmask.data.readers import existing
 
@@ -183,14 +188,14 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
             return None
         try:
             return sum(1 for _ in read())
-        except VmaskError:  # said when its row is reached
+        except VmaskError:  # reported when its row is reached
             return None
 
     return read(), count, "standard input" if args.input == "-" else existing(path).name
 
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
-    """The same for a split of a dataset or of a folder."""
+    """The same as `_texts` for a split of a dataset or of a folder."""
     from vmask.cli.console import say
     from vmask.data.datasets import load_dataset
 
@@ -211,8 +216,8 @@ def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[
     return iter(texts), lambda: len(texts), f"{dataset.name} {split}"
 
 
-def _until(texts: Iterable[str], failed: list[VmaskError]) -> Iterator[str]:
-    """The texts up to one that cannot be read; its error is kept in `failed`."""
+def _until_error(texts: Iterable[str], failed: list[VmaskError]) -> Iterator[str]:
+    """The texts up to the first that cannot be read; its error is appended to `failed`."""
     try:
         yield from texts
     except VmaskError as error:
@@ -220,7 +225,7 @@ def _until(texts: Iterable[str], failed: list[VmaskError]) -> Iterator[str]:
 
 
 def _facts(args: argparse.Namespace, config: ExplainConfig, options: dict[str, Any], name: str) -> dict[str, str]:
-    """How a page was made."""
+    """The options to list on a page."""
     from vmask import __version__
     from vmask.explain import EXPLAINERS
 

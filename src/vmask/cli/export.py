@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, export, say what came of it."""
+    """Load the model, export it, print the result."""
     from vmask.classifier import TextClassifier
     from vmask.cli.console import print_json, say, say_result
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vmask.grid.worker import Task
 
 VECTORS = "VMASK_VECTORS"
-"""The variable that names the folder of word vectors, where the option does not."""
+"""Environment variable with the folder of word vectors, if the option is not given."""
 SHOWN_ERRORS = 5
 
 
@@ -43,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Say what is to do, then do it. The exit code is 2 where a piece of work failed, now or before."""
+    """Print the number of tasks, then do them. The exit code is 2 if a task failed, now or before."""
+    from vmask._core.wording import plural
     from vmask.cli.console import print_json, say, say_result
     from vmask.errors import WorkFailed
 
@@ -73,17 +74,18 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({**summary, **count, "errors": [{"piece": piece, "error": error} for piece, error in errors]})
     else:
-        there = len(states) - before - sum(count[one] for one in ("done", "failed", "skipped"))
+        unchanged = len(states) - before - count["done"] - count["failed"] - count["skipped"]
+        failed_before = f", {before} failed before" if before else ""
         say_result(
-            f"{count['done']} done, {count['failed']} failed, {count['skipped']} skipped, {there} were there already"
-            f"{f', {before} failed before' if before else ''}; results in {grid.places.results}"
+            f"{count['done']} done, {count['failed']} failed, {count['skipped']} skipped, {unchanged} were there "
+            f"already{failed_before}; results in {grid.places.results}"
         )
         for piece, error in errors[:SHOWN_ERRORS]:
             say_result(f"failed: {piece}: {error}")
     if failed := count["failed"] + count["skipped"] + before:
         raise WorkFailed(
-            f"{failed} piece{'s' * (failed != 1)} of the grid failed or needed one that did. What failed is done again "
-            "with: --retry-failed"
+            f"{plural(failed, 'piece')} of the grid failed or needed one that did. What failed is done again with: "
+            "--retry-failed"
         )
     return 0
 
@@ -124,16 +126,16 @@ def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: li
     from vmask._core.progress import advancing
     from vmask.cli.console import say
 
-    shown = not args.quiet and sys.stderr.isatty()
-    with advancing(len(left), "pieces of the grid") if shown else nullcontext(lambda count: None) as advance:
+    show_bar = not args.quiet and sys.stderr.isatty()
+    with advancing(len(left), "pieces of the grid") if show_bar else nullcontext(lambda count: None) as advance:
 
-        def told(task: Task, outcome: Outcome, error: str) -> None:
+        def on_outcome(task: Task, outcome: Outcome, error: str) -> None:
             if outcome == "failed":
                 errors.append((task.title, error))
             say(args, f"{task.title}: {error or outcome}")
             advance(1)
 
-        return grid.run(args.jobs, told)
+        return grid.run(args.jobs, on_outcome)
 
 
 def _time_line(left: int, seconds: float, unknown: int, jobs: int) -> str:
@@ -150,7 +152,7 @@ def _span(seconds: float) -> str:
 
 
 def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> None:
-    """A table of what is done, by dataset, model and kind of work."""
+    """Print a table of the tasks in each state, by dataset, model and kind of task."""
     from rich.table import Table
 
     from vmask.cli.console import print_rich

@@ -14,7 +14,7 @@ from vmask.errors import ConfigError
 KINDS = ("masks", "models", "explainers", "metrics", "datasets")
 WIDTH = 110
 ALSO = {"methods": "explainers"}
-"""Other names of a kind."""
+"""Alternative names of a kind."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -26,24 +26,24 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print a name and its description a line."""
+    """Print the names with their descriptions, one a line."""
     from vmask.cli.console import print_json, say_result
 
-    asked = ALSO.get(args.kind, args.kind)
-    if asked == "metrics":
+    wanted = ALSO.get(args.kind, args.kind)
+    if wanted == "metrics":
         return _metrics(args)
     if args.name is not None:
         raise ConfigError("NAME is for `vmask ls metrics`. Leave it out.")
-    listed = {kind: _listed(kind) for kind in KINDS if asked in (None, kind)}
+    listed = {kind: _listed(kind) for kind in KINDS if wanted in (None, kind)}
     if args.json:
-        print_json(listed[asked] if asked else listed)
+        print_json(listed[wanted] if wanted else listed)
         return 0
     for kind, names in listed.items():
-        if asked is None:
+        if wanted is None:
             say_result(kind)
         width = max(map(len, names))
         for name, description in names.items():
-            say_result(f"{'' if asked else '  '}{name:<{width}}  {description}")
+            say_result(f"{'' if wanted else '  '}{name:<{width}}  {description}")
     return 0
 
 
@@ -74,14 +74,14 @@ def _metrics(args: argparse.Namespace) -> int:
     facts = dict(sorted(facts.items(), key=lambda item: FAMILIES.index(item[1].family)))
     if args.json:
         options = {name: to_dict(METRICS.get(name).Options()) for name in facts}
-        print_json({name: {**dataclasses.asdict(one), "options": options[name]} for name, one in facts.items()})
+        print_json({name: {**dataclasses.asdict(fact), "options": options[name]} for name, fact in facts.items()})
         return 0
-    for name, one in facts.items():
-        better = "no direction" if one.better == "neither" else f"{one.better} is better"
-        say_result(fill(f"{name}  {one.summary}", WIDTH, subsequent_indent="      "))
-        about = f"range: {one.low:g} to {one.high:g}, {better}; {one.family}"
+    for name, fact in facts.items():
+        better = "no direction" if fact.better == "neither" else f"{fact.better} is better"
+        say_result(fill(f"{name}  {fact.summary}", WIDTH, subsequent_indent="      "))
+        about = f"range: {fact.low:g} to {fact.high:g}, {better}; {fact.family}"
         own = to_dict(METRICS.get(name).Options())
         about = f"{about}; options: {', '.join(f'{key}={value}' for key, value in own.items()) or 'none'}"
-        for line in (about, *(f"{field}: {getattr(one, field)}" for field in ("definition", "citation", "limits"))):
+        for line in (about, *(f"{field}: {getattr(fact, field)}" for field in ("definition", "citation", "limits"))):
             say_result(fill(line, WIDTH, initial_indent="    ", subsequent_indent="      "))
     return 0

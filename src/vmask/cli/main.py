@@ -38,26 +38,27 @@ COMMANDS = (
     "demo",
 )
 WRITE_FILES = {"train", "evaluate", "compare", "show", "export", "grid", "report", "demo", "--out"}
-"""Commands that are run for the files that they write, and the option that makes another one such a command."""
+"""Commands that are run for the files they write, and the option that makes another command one of them."""
 ERROR, INTERRUPTED = 2, 130
 LONGEST_LINE = 2_000
-"""Characters of a line of an error message; of a longer one the middle is left out."""
+"""Maximum length of a line of an error message; the middle of a longer one is left out."""
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are two lines, without the page of usage."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where the help is, and leave with code 2."""
+        """Print the error and how to get help, and exit with code 2."""
         self.exit(ERROR, f"error: {_one_line(message)}\nSee `{self.prog} --help`.\n")
 
     def options(self) -> set[str]:
         """Every `--option` of this parser and of the commands under it."""
-        found = {name for action in self._actions for name in action.option_strings}
+        names = {name for action in self._actions for name in action.option_strings}
         for action in self._actions:
             if isinstance(action, argparse._SubParsersAction):
-                found |= {name for sub in action.choices.values() for name in sub.options()}
-        return found
+                for parser in action.choices.values():
+                    names |= parser.options()
+        return names
 
 
 def build_parser(words: Sequence[str]) -> Parser:
@@ -84,7 +85,7 @@ def build_parser(words: Sequence[str]) -> Parser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code: 0, 2 for an error, 130 where it was interrupted."""
+    """Run the command line and return the exit code: 0, 2 for an error, 130 if it was interrupted."""
     words = list(sys.argv[1:] if argv is None else argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # half a character is no reason to stop
@@ -94,28 +95,28 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.flags.optimize > 1:
                 raise ConfigError("vmask reads its docstrings, which Python leaves out with -OO. Run it without -OO.")
             args = _parse(words)
-            with _talking(args):
+            with _messages(args):
                 code = int(importlib.import_module(f"vmask.cli.{args.command}").run(args) or 0)
-                sys.stdout.flush()  # a reader that left is noticed here, not when Python ends
+                sys.stdout.flush()  # a closed pipe is noticed here, not when Python ends
                 return code
-        except SystemExit:  # argparse has said what there is to say
+        except SystemExit:  # argparse has printed its message
             raise
         except KeyboardInterrupt:
-            tell(f"interrupted{_how_to_go_on(args) if args else ''}")
+            tell(f"interrupted{_how_to_resume(args) if args else ''}")
             return INTERRUPTED
-        except BrokenPipeError:  # the reader had enough, e.g. `vmask predict … | head`
+        except BrokenPipeError:  # the reader has stopped, e.g. `vmask predict … | head`
             drop_output(sys.stdout)
             return 0
         except BaseException as error:  # panics of compiled libraries are no Exceptions
             if "--debug" in words:
                 tell("".join(traceback.format_exception(error)).rstrip("\n"))
-            for line in _said(error):
+            for line in _error_lines(error):
                 tell(line)
             return ERROR
 
 
-def _said(error: BaseException) -> list[str]:
-    """What the user is told of an error, in one or two lines."""
+def _error_lines(error: BaseException) -> list[str]:
+    """The message for an error, in one or two lines."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     text = f"{type(error).__name__}: {' '.join(lines)}"
     if isinstance(error, (VmaskError, OSError)) and lines:  # OSError: a full disk, a folder without permission
@@ -143,7 +144,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     for word in words:
         if "\0" in word:
             raise ConfigError(f"The argument {short(word)} has a NUL character in it. Leave it out.")
-        if any("\ud800" <= char <= "\udfff" for char in word):  # how Python shows what is not UTF-8
+        if any("\ud800" <= char <= "\udfff" for char in word):  # how Python represents bytes that are not UTF-8
             raise ConfigError(f"The argument {short(word)} is not UTF-8. Write it in UTF-8; rename a file.")
     parser = build_parser(words)
     args, unknown = parser.parse_known_args(words)
@@ -164,31 +165,31 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _near_option(name: str, options: Iterable[str]) -> str:
-    """The nearest option with the same owner; what both have in common, such as `--mask.`, does not make them alike."""
+    """A hint at the nearest option with the same prefix; the prefix itself, such as `--mask.`, is not compared."""
     head, dot, tail = name.rpartition(".")
     start = head + dot or "--"
-    alike = (option for option in options if option.startswith(start) and ("." in option) == bool(dot))
-    tails = [option.removeprefix(start) for option in alike]
+    same_prefix = (option for option in options if option.startswith(start) and ("." in option) == bool(dot))
+    tails = [option.removeprefix(start) for option in same_prefix]
     near = did_you_mean(tail.lstrip("-"), tails)
     return near.replace("Did you mean '", f"Did you mean '{start}")
 
 
-def _how_to_go_on(args: argparse.Namespace) -> str:
-    """What takes up a command again that was cut off, where something does."""
+def _how_to_resume(args: argparse.Namespace) -> str:
+    """How to continue an interrupted command, if it can be continued."""
     if args.command == "train":
         return "; the same command with --resume goes on"
     if args.command == "grid":
         return "; the same command goes on"
     if args.command == "explain" and args.out and Path(f"{args.out}.part").exists():
-        return f"; the same command {'without --overwrite ' * args.overwrite}goes on"
+        return f"; the same command{' without --overwrite' if args.overwrite else ''} goes on"
     if args.command in ("evaluate", "compare") and args.out and not getattr(args, "planted", False):
         return "; the same command goes on with the explanations that are there"
     return ""
 
 
 @contextmanager
-def _talking(args: argparse.Namespace) -> Iterator[None]:
-    """Our warnings and log lines, one line each on standard error; warnings of libraries only with --debug."""
+def _messages(args: argparse.Namespace) -> Iterator[None]:
+    """Print our warnings and log records, one line each, on standard error; warnings of libraries only with --debug."""
     silent = args.quiet or not is_main_process()
     log, handler = logging.getLogger("vmask"), logging.StreamHandler(sys.stderr)
     before = log.level
@@ -211,7 +212,7 @@ def _talking(args: argparse.Namespace) -> Iterator[None]:
 
 
 def is_main_process() -> bool:
-    """Whether this is the one process of several under `accelerate launch` that speaks and writes."""
+    """Whether this is the process that prints and writes files, of several under `accelerate launch`."""
     return os.environ.get("RANK", "0") == "0"
 
 

@@ -1,4 +1,4 @@
-"""Options of the command line, read from the dataclasses that declare them."""
+"""Options of the command line, made from the dataclasses that declare them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from vmask.registry import Registry
 
 
 def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: str = "", dest: str = "") -> None:
-    """Add an option for every field of a dataclass. One that is not given is absent, so that defaults stay one place's.
+    """Add an option for every field of a dataclass. Those not given are absent: the dataclass has the defaults.
 
     Args:
-        parser: where to add them.
+        parser: the parser to extend.
         title: heading in the help.
         cls: the dataclass.
-        prefix: in front of every name, e.g. `mask.`.
-        dest: the same in Python, e.g. `mask__`.
+        prefix: prefix of every name, e.g. `mask.`.
+        dest: prefix of every attribute, e.g. `mask__`.
     """
     group = parser.add_argument_group(title)
     for f in dataclasses.fields(cls):
@@ -53,24 +53,24 @@ def add_nested(
     called: Callable[[str], str] = str,
     example: str = "",
 ) -> None:
-    """Add `--PART.…` of the chosen plug-in, where the command line has one or asks for help.
+    """Add `--PART.…` of the chosen plug-in, if the command line has such an option or --help.
 
     Args:
-        parser: where to add them.
+        parser: the parser to extend.
         words: the command line, the command first.
         part: `mask`, `model` or `method`, the option that names the plug-in.
         registry: the plug-ins.
-        default: the plug-in where none is named.
-        called: the plug-in behind a name, where names are not all in the registry.
-        example: whose options the help offers to list where none is named; the default's else.
+        default: the plug-in if none is named.
+        called: gives the plug-in of a name, if not all names are in the registry.
+        example: plug-in whose options the help offers to list if none is named; the default one if empty.
     """
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    first.add_argument(f"--{part}", nargs="?")  # without a value it is the other parser's to refuse
+    first.add_argument(f"--{part}", nargs="?")  # the main parser refuses it without a value
     chosen, rest = first.parse_known_args(words)
     named = getattr(chosen, part)
     name = called(named or default)
-    asked = any(word.startswith(f"--{part}.") for word in rest)
-    if asked or (named and ("--help" in words or "-h" in words)):
+    has_options = any(word.startswith(f"--{part}.") for word in rest)
+    if has_options or (named and ("--help" in words or "-h" in words)):
         options = registry.get(name).Options
         if dataclasses.fields(options):
             add_fields(parser, f"{part} {name}", options, f"{part}.", f"{part}__")
@@ -85,25 +85,26 @@ def add_nested(
 
 
 def add_options_of(parser: argparse.ArgumentParser, words: Sequence[str], *registries: Registry[Any]) -> None:
-    """Add `--NAME.…` of every plug-in that the command line has an option of, as `--lime.samples` of `lime`.
+    """Add `--NAME.…` of every plug-in with an option on the command line, such as `--lime.samples` of `lime`.
 
     Raises:
-        UnknownName: for an option of a name that is near a plug-in's.
+        UnknownName: for an option whose name is similar to that of a plug-in.
     """
-    asked = {word[2:].partition(".")[0] for word in words if word.startswith("--") and "." in word.partition("=")[0]}
+    flags = [word.partition("=")[0] for word in words if word.startswith("--")]
+    owners = {flag[2:].partition(".")[0] for flag in flags if "." in flag}
     example = "--lime.samples 500"
     parser.add_argument_group("options of metrics and explainers", f"--NAME.OPTION VALUE, as in {example}")
     names = [name for registry in registries for name in registry.names()]
-    for name in sorted(asked - set(names)):
+    for name in sorted(owners - set(names)):
         if did_you_mean(name, names):
             raise UnknownName(" or ".join(registry.kind for registry in registries), name, names)
     for registry in registries:
-        for name in sorted(asked & set(registry.names())):
+        for name in sorted(owners & set(registry.names())):
             add_fields(parser, f"{registry.kind} {name}", registry.get(name).Options, f"{name}.", f"{name}__")
 
 
 def given(args: argparse.Namespace, *classes: type, nested: Sequence[str] = ()) -> dict[str, Any]:
-    """The options that were given for these dataclasses, and those with a nested prefix."""
+    """The given options of these dataclasses, and those with a nested prefix."""
     names = {f.name for cls in classes for f in dataclasses.fields(cls)}
     return {k: v for k, v in vars(args).items() if k in names or k.startswith(tuple(nested))}
 
@@ -130,19 +131,19 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
 
 
 def add_talk(parser: argparse.ArgumentParser) -> None:
-    """Add `--quiet` and `--debug`, which are absent where they are not given."""
+    """Add `--quiet` and `--debug`, which are absent if they are not given."""
     absent = argparse.SUPPRESS
     parser.add_argument("--quiet", action="store_true", default=absent, help="print results and errors alone")
     parser.add_argument("--debug", action="store_true", default=absent, help="show the traceback of an error")
 
 
-def check_page(named: str | None, overwrite: bool) -> None:
-    """Refuse a page for `--html` that cannot be written, before any work is done.
+def check_page(path: str | None, overwrite: bool) -> None:
+    """Check that the page of `--html` can be written, before any work is done.
 
     Raises:
-        OutputExists: with the ways out.
+        OutputExists: if not.
     """
-    page = Path(named) if named else None
+    page = Path(path) if path else None
     if page and page.is_dir():
         raise OutputExists(f"{page} is a folder. Name a file for --html.")
     if page and page.exists() and not overwrite:
@@ -150,7 +151,7 @@ def check_page(named: str | None, overwrite: bool) -> None:
 
 
 def one_of(choices: Sequence[str]) -> Callable[[str], str]:
-    """A type for an argument with a few values; another is refused with the nearest of them."""
+    """The type of an argument with a few values; for any other value the error names the nearest."""
 
     def check(text: str) -> str:
         if text not in choices:
@@ -162,7 +163,7 @@ def one_of(choices: Sequence[str]) -> Callable[[str], str]:
 
 
 def whole_number(least: int, most: int = 10**9) -> Callable[[str], int]:
-    """A type for an argument that is a whole number within limits."""
+    """The type of an argument that is a whole number within limits."""
 
     def check(text: str) -> int:
         number = int(text) if text.removeprefix("-").isdecimal() and len(text) <= 20 else None
@@ -183,14 +184,14 @@ def _numbers(text: str) -> tuple[int, ...]:
         raise argparse.ArgumentTypeError(f"{short(text)} is not a list of whole numbers such as 3,4,5") from None
 
 
-def _typed(kind: Callable[[str], Any], what: str) -> Callable[[str], Any]:
-    """The type of an argument, with a message that says what is wanted."""
+def _typed(kind: Callable[[str], Any], description: str) -> Callable[[str], Any]:
+    """The type of an argument, with an error message that describes it."""
 
     def check(text: str) -> Any:
         try:
             return kind(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{short(text)} is not {what}.") from None
+            raise argparse.ArgumentTypeError(f"{short(text)} is not {description}.") from None
 
     return check
 

@@ -10,7 +10,7 @@ from vmask.cli.options import add_device, add_json
 from vmask.errors import VmaskError
 
 CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
-"""Texts that are held in memory at a time: so many, or fewer where they are long."""
+"""Texts in memory at a time: a maximum number, or fewer if they are long."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Read, predict and print in chunks."""
+    from vmask._core.wording import plural
     from vmask.cli.console import print_json, say, say_result
     from vmask.persistence.model_folder import load_model  # not TextClassifier: scikit-learn takes seconds to import
 
@@ -41,13 +42,12 @@ def run(args: argparse.Namespace) -> int:
             else:
                 say_result(f"{lines[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
     if empty:
-        are = "texts are" if empty != 1 else "text is"
-        say(args, f"{empty:,} {are} empty: what stands for such a text is what the model says of no words.")
+        say(args, f"{plural(empty, 'text is', 'texts are')} empty: the prediction is the model's answer to no words.")
     return 0
 
 
 def read_texts(source: str, column: str | None, trained_on: str | None) -> Iterator[str]:
-    """The texts of a file, or of standard input where `source` is `-`; of a table the column that was trained on."""
+    """The texts of a file, or of standard input if `source` is `-`; a table is read by the column of the training."""
     import sys
 
     from vmask.data.readers import iter_texts
@@ -56,7 +56,7 @@ def read_texts(source: str, column: str | None, trained_on: str | None) -> Itera
 
 
 def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts in short lists. Those before a row that cannot be read are given before its error is raised."""
+    """The texts in short lists. The texts before an unreadable row are yielded before its error is raised."""
     chunk: list[str] = []
     characters = 0
     try:

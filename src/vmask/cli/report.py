@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 
     folder = Path(args.results)
     out = Path(args.out) if args.out else folder / "report"
-    with _whole(folder):
+    with _consistent(folder):
         report = GridReport.read(folder, args.baseline)
         pictures = report.write(out, figures=not args.no_figures)
     written = {
@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _whole(folder: Path) -> Iterator[None]:
-    """Say of results that do not fit together that they do not: each file may be as it should, of another run."""
+def _consistent(folder: Path) -> Iterator[None]:
+    """Raise a DataError for results that do not fit together: each file may be valid, but of another run."""
     from vmask.errors import DataError
 
     try:
@@ -57,8 +57,8 @@ def _whole(folder: Path) -> Iterator[None]:
     except (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         if isinstance(error, VmaskError):
             raise
-        what = f"they lack {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
+        reason = f"they lack {error}" if isinstance(error, KeyError) else f"{type(error).__name__}: {error}"
         raise DataError(
-            f"The results in {folder} do not fit together ({what}). Remove what was changed by hand, and the grid "
+            f"The results in {folder} do not fit together ({reason}). Remove what was changed by hand, and the grid "
             "makes it anew."
         ) from error

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read model and data, measure and explain, write."""
+    """Read model and data, measure, explain, and write the report."""
     from vmask.cli.console import print_json, say_result
     from vmask.persistence.model_folder import REPORT, check_files, folder_digest, read_config
     from vmask.report.model.write import check_replaceable
@@ -50,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
     if args.digest:
         check_files(folder, config)
         digest = folder_digest(config)
-        print_json({"digest": digest}) if args.json else say_result(digest)
+        if args.json:
+            print_json({"digest": digest})
+        else:
+            say_result(digest)
         return 0
     page = Path(args.out) if args.out else folder / REPORT
     check_replaceable(page)  # before any work is done
@@ -95,7 +98,7 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
 
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> Any:
-    """The data that the model was trained on, or that was named."""
+    """The data that the model was trained on, or the data that the user named."""
     from vmask.evaluation.dataset_training import dataset_of
 
     try:

@@ -19,14 +19,14 @@ from vmask.models import MODELS
 from vmask.pretrained.encoders import is_encoder_name, public_name
 
 SKEWED = 0.8
-"""Share of one class from which accuracy alone misleads."""
+"""Share of one class above which accuracy alone is misleading."""
 REPORTS = ("full", "quick", "none")
 LOW_COVERAGE = 0.5
-"""Share of the running text that vectors should know."""
+"""Share of the running text that the vectors should cover."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments; those of the chosen mask and model join when they are asked for."""
+    """Declare the arguments; those of the chosen mask and model are added if the command line has them."""
     parser.add_argument("data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, or a folder of splits")
     parser.add_argument(
         "--model",
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 
 def _model_called(name: str) -> str:
-    """The model behind a name, which may be an encoder's."""
+    """The registered model of a name, which may be that of an encoder."""
     return "transformer" if name not in MODELS.names() and is_encoder_name(name) else name
 
 
@@ -72,14 +72,15 @@ def run(args: argparse.Namespace) -> int:
     from vmask.persistence.model_folder import check_free
     from vmask.training.run_config import resolve_model
 
-    resolve_model(args.model), MASKS.get(args.mask)  # a wrong name is said before any data is read
+    resolve_model(args.model)  # a wrong name is reported before any data is read
+    MASKS.get(args.mask)
     out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
     options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
-    _check_options(args, options)  # before the data, which may take a while
+    _check_options(args, options)  # before the data is read, which may take a while
     check_free(out, args.overwrite, args.resume)
     if not is_main_process():
         return _train(args, out, options)
-    with only_writer(out):  # a second training into this folder is told so at once
+    with only_writer(out):  # a second training into this folder fails at once
         return _train(args, out, options)
 
 
@@ -100,7 +101,7 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
     )
     for note in dataset.notes:
         say(args, note)
-    for line in _worth_knowing(dataset):
+    for line in _data_notes(dataset):
         say(args, line)
     options = {**dataset.defaults, **options}
     classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
@@ -143,7 +144,7 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
 def _trained_before(
     args: argparse.Namespace, out: Path, classifier: Any, dataset: Any
 ) -> tuple[Any, dict[str, Any]] | None:
-    """The model in `out` with its scores, where this very command made it and was cut off after that."""
+    """The model in `out` with its scores, if the same command trained it and was interrupted after that."""
     from vmask.classifier import TextClassifier
     from vmask.evaluation.dataset_training import SCORES
     from vmask.persistence.model_folder import is_trained, lacks_report, read_config
@@ -158,7 +159,7 @@ def _trained_before(
 
 
 def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], dataset: Any, out: Path) -> None:
-    """Write the report, and say how it went."""
+    """Write the report, and print a summary."""
     from vmask.cli.console import print_json
 
     report = _report(args, classifier, dataset, out)
@@ -169,7 +170,7 @@ def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], d
 
 
 def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) -> Path | None:
-    """Write the report; whatever goes wrong, the model is saved already and the training was no waste."""
+    """Write the report. An error is only a warning here: the model is saved already."""
     from vmask.persistence.model_folder import REPORT
     from vmask.report.model.collect import collect
     from vmask.report.model.write import write_report
@@ -191,7 +192,7 @@ def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) 
 
 
 def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
-    """Say what is wrong with an option before any data is read."""
+    """Report errors in options before any data is read."""
     from vmask.pretrained.encoders import load_encoder_config
     from vmask.training.device import find_device
     from vmask.training.run_config import make_plan
@@ -202,8 +203,8 @@ def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
     find_device(args.device)
 
 
-def _worth_knowing(dataset: Any) -> Iterator[str]:
-    """What a person should know of the data before trusting a score: columns, absent and dominant classes."""
+def _data_notes(dataset: Any) -> Iterator[str]:
+    """Facts about the data that matter for a score: columns, absent and dominant classes."""
     if dataset.card is None:
         yield f"texts from column '{dataset.text}', labels from column '{dataset.label}'"
     for name, split in dataset.splits.items():
@@ -235,8 +236,10 @@ def _summarise(
         say_result(f"report: {report}")
     if args.quiet:
         return
-    ranks = classifier.predictor_.ranks_words
-    then = [f'vmask explain {out} "some text"', f"vmask words {out}"] if ranks else [f"vmask predict {out} FILE"]
-    say_result(
-        "next: " + "   or   ".join([*([f"vmask show {out}"] if report is None else []), *then, f"vmask serve {out}"])
-    )
+    commands = [] if report is not None else [f"vmask show {out}"]
+    if classifier.predictor_.ranks_words:
+        commands += [f'vmask explain {out} "some text"', f"vmask words {out}"]
+    else:
+        commands.append(f"vmask predict {out} FILE")
+    commands.append(f"vmask serve {out}")
+    say_result("next: " + "   or   ".join(commands))

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Rank the words and print the first of them."""
-    if args.min_count is None:  # what is summed up needs no guard against rare words
+    if args.min_count is None:  # sums need no guard against rare words
         args.min_count = 3 if args.explanations is None or args.by == "mean" else 1
     if (args.model is None) == (args.explanations is None):
         raise ConfigError("Give either a model folder (vmask words DIR) or explanations (--explanations FILE).")
@@ -66,14 +66,14 @@ def _words_of_model(args: argparse.Namespace) -> int:
 
     classifier = TextClassifier.load(args.model, args.device)
     ranked = classifier.word_importance(args.top or None, args.min_count)
-    everything = classifier.word_importance(min_count=1)
-    correlation = frequency_correlation(everything)
+    all_words = classifier.word_importance(min_count=1)
+    correlation = frequency_correlation(all_words)
     if args.json:
         print_json(
             {
                 "words": [dataclasses.asdict(word) for word in ranked],
                 "frequency_correlation": correlation,
-                "n": len(everything),
+                "n": len(all_words),
             }
         )
         return 0
@@ -82,7 +82,7 @@ def _words_of_model(args: argparse.Namespace) -> int:
         for word in ranked
     )
     print_rich(_table(("word", "importance", "count"), rows))
-    print_rich(f"correlation of importance with frequency: {correlation:+.3f} (Pearson, {len(everything):,} words)")
+    print_rich(f"correlation of importance with frequency: {correlation:+.3f} (Pearson, {len(all_words):,} words)")
     return 0
 
 
@@ -122,16 +122,16 @@ def _words_of_explanations(args: argparse.Namespace) -> int:
 
 
 def _picked(args: argparse.Namespace) -> list[tuple[int, Explanation]]:
-    """The picked explanations with their numbers in the file, which is read twice so that no other is held."""
+    """The picked explanations with their numbers in the file, which is read twice so that only these are in memory."""
     from vmask.explain.aggregate import pick
 
-    places = pick((explanation for _, explanation in _asked(args)), args.pick)
-    found = {place: one for place, one in enumerate(_asked(args)) if place in places}
-    return [found[place] for place in places]
+    places = pick((explanation for _, explanation in _explanations(args)), args.pick)
+    picked = {place: numbered for place, numbered in enumerate(_explanations(args)) if place in places}
+    return [picked[place] for place in places]
 
 
-def _asked(args: argparse.Namespace) -> Iterator[tuple[int, Explanation]]:
-    """Explanations of the class that was asked for, each with its number in the file."""
+def _explanations(args: argparse.Namespace) -> Iterator[tuple[int, Explanation]]:
+    """The explanations of the requested class, each with its number in the file."""
     from vmask.explain.explanation_file import read_explanations
 
     for number, explanation in enumerate(read_explanations(args.explanations)):
@@ -140,7 +140,7 @@ def _asked(args: argparse.Namespace) -> Iterator[tuple[int, Explanation]]:
 
 
 def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Any:
-    """Words with their numbers."""
+    """A table of words with their numbers."""
     from rich.table import Table
 
     table = Table(*head, box=None, header_style="bold")

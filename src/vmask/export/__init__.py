@@ -1,4 +1,4 @@
-"""Trained classifiers for programs without vmask. One file a format; `export_model` is the way in."""
+"""Export of trained classifiers for programs without vmask, by `export_model`. One file a format."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FORMATS = ("hf", "onnx")
 
 @dataclass(frozen=True)
 class Written:
-    """What a format says of the files it has written.
+    """The result of writing the files of a format.
 
     Attributes:
-        folded: nothing of the mask is left to compute: it is in the vectors.
-        difference: greatest difference of a probability from the model's, over the texts that were tried.
-        notes: what a person should know, a sentence each.
+        folded: whether the mask is folded into the vectors, so that nothing of it is left to compute.
+        difference: maximum difference of a probability from the model's, over sample texts.
+        notes: notes for the user, a sentence each.
     """
 
     folded: bool
@@ -31,16 +31,16 @@ class Written:
 
 @dataclass(frozen=True)
 class ExportResult:
-    """What was exported.
+    """A finished export.
 
     Attributes:
         path: the folder.
         format: one of `FORMATS`.
-        folded: nothing of the mask is left to compute: it is in the vectors.
-        difference: greatest difference of a probability from the model's, over the texts that were tried.
+        folded: whether the mask is folded into the vectors, so that nothing of it is left to compute.
+        difference: maximum difference of a probability from the model's, over sample texts.
         files: names of the files in the folder.
-        sizes: bytes of each file.
-        notes: what a person should know, a sentence each.
+        sizes: size of each file in bytes.
+        notes: notes for the user, a sentence each.
     """
 
     path: Path
@@ -55,19 +55,19 @@ class ExportResult:
 def export_model(
     trained: TrainedModel, path: str | Path, format: str | None = None, overwrite: bool = False
 ) -> ExportResult:
-    """Write a trained model for programs without vmask, and compare its answers with the model's.
+    """Write a trained model for programs without vmask, and compare its predictions with the model's.
 
     Args:
         trained: the model; it is not changed.
-        path: the folder; it is there in full at the end, or not at all.
+        path: the folder; complete at the end, or not there at all.
         format: one of `FORMATS`; None is `onnx` for models over words, `hf` for encoders.
-        overwrite: replace an export that is there. Anything else is never replaced.
+        overwrite: replace an existing export. Other folders are never replaced.
 
     Raises:
-        OutputExists: where something is in the way.
-        UnknownName, ConfigError: for a format that is not there, or not for this model.
-        MissingExtra: where the packages of the format are not installed.
-        ExportError: where the model cannot be written, or the result would answer otherwise than the model.
+        OutputExists: if the folder is in use.
+        UnknownName, ConfigError: for a format that does not exist, or not for this model.
+        MissingExtra: if the packages of the format are not installed.
+        ExportError: if the model cannot be written, or the export predicts otherwise than the model.
     """
     from vmask.export.folder import check_target, filling
 
@@ -81,10 +81,10 @@ def export_model(
 
 
 def choose_format(trained: TrainedModel, format: str | None) -> str:
-    """The format that was asked for, or the usual one of the model.
+    """The requested format, or the default one of the model.
 
     Raises:
-        UnknownName, ConfigError: for a format that is not there, or not for this model.
+        UnknownName, ConfigError: for a format that does not exist, or not for this model.
     """
     from vmask.models.contract import WordEncoder
 

@@ -1,4 +1,4 @@
-"""The README.md of an export: what the model is, how good, and how to run it without vmask."""
+"""The README.md of an export: the model card, and how to run the model without vmask."""
 
 from __future__ import annotations
 
@@ -85,17 +85,17 @@ for text, row in zip(texts, probabilities):
 
 
 def onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
-    """The card as Markdown: the facts of the model card, how it was exported, code that runs it."""
+    """The card of a word model in ONNX, as Markdown: facts of the model, notes on the export, code to run it."""
     return _card(trained, "ONNX", notes, ONNX)
 
 
 def encoder_onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
-    """The same for an encoder."""
+    """The card of an encoder in ONNX."""
     return _card(trained, "ONNX", notes, ENCODER_ONNX)
 
 
 def hf_card(trained: TrainedModel, notes: Sequence[str], masked: bool) -> str:
-    """The same for a Hugging Face folder, with the head that the hub reads."""
+    """The card of a Hugging Face folder, with the metadata that the hub reads."""
     head = (
         "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags: [vmask, interpretability]\n---\n\n"
     )
@@ -104,5 +104,5 @@ def hf_card(trained: TrainedModel, notes: Sequence[str], masked: bool) -> str:
 
 
 def _card(trained: TrainedModel, format: str, notes: Sequence[str], use: str) -> str:
-    facts = model_card(trained).partition(FENCE)[0].rstrip()  # behind them stands how to load it in vmask
+    facts = model_card(trained).partition(FENCE)[0].rstrip()  # without the code that loads it in vmask
     return f"{facts}\n\nExported to {format}: {'; '.join(notes)}.\n\n{use}"

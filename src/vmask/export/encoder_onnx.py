@@ -12,21 +12,12 @@ from torch import Tensor, nn
 
 from vmask import __version__
 from vmask._core.files import sha256, to_json
-from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import encoder_onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
-from vmask.export.hf import (
-    TOLERANCE,
-    does_nothing,
-    folded_network,
-    nothing_to_fold,
-    on_cpu,
-    sample_texts,
-    seam_table,
-    unfoldable,
-)
-from vmask.export.onnx import MODEL, check_installed, export_module, onnx_session
+from vmask.export.hf import does_nothing, folded_network, sample_texts, seam_table, unfoldable
+from vmask.export.onnx import FIX, MODEL, check_installed, export_module, onnx_session
+from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.masks.contract import Embedded, WordMask
@@ -39,11 +30,11 @@ if TYPE_CHECKING:
 
 
 class PieceGraph(nn.Module):
-    """(B, T) token ids and where there is text -> (B, C) probabilities.
+    """(B, T) token ids and attention mask -> (B, C) probabilities.
 
     Args:
-        encoder: the model; its table of vectors has the mask folded in where `mask` is None.
-        mask: a mask that is no function of the word alone, or None.
+        encoder: the model; the mask is folded into its table of vectors if `mask` is None.
+        mask: a mask that depends on more than the word, or None.
     """
 
     def __init__(self, encoder: Transformer, mask: WordMask | None) -> None:
@@ -52,7 +43,7 @@ class PieceGraph(nn.Module):
         self.mask = mask
         vectors, weight = seam_table(encoder), encoder.network.get_input_embeddings().weight
         self.table: Tensor | None
-        self.register_buffer("table", None if torch.equal(vectors, weight) else vectors)  # once in the file is enough
+        self.register_buffer("table", None if torch.equal(vectors, weight) else vectors)  # stored only once in the file
         self.eval()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
@@ -68,7 +59,7 @@ class PieceGraph(nn.Module):
         def at_seam(vectors: Tensor) -> Tensor:
             words = self.encoder.words(ids)
             if self.encoder.options.placement == "word":
-                # The whole table, not the words of the batch: one score a word, whatever its company.
+                # The whole table, not the words of the batch: one score a word, whatever the other words.
                 table = self.encoder.network.get_input_embeddings().weight if self.table is None else self.table
                 x = Embedded(table, ids, words)
             else:
@@ -81,75 +72,71 @@ class PieceGraph(nn.Module):
 
 
 def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
-    """Write an encoder to a folder, and try it against the classifier.
+    """Write an encoder to a folder, and compare its predictions with the classifier's.
 
     Raises:
-        MissingExtra: where the packages are not installed.
-        ExportError: where the model cannot be written, or the file answers otherwise than the model.
+        MissingExtra: if the packages are not installed.
+        ExportError: if the model cannot be written, or the file predicts otherwise than the model.
     """
     check_installed()
-    predictor = on_cpu(trained)
+    predictor = copy_to_cpu(trained.predictor)
+    assert isinstance(predictor, PiecePredictor)
     texts = sample_texts(predictor)
     expected = predictor.predict_docs(predictor.prepare(texts))
-    name = trained.plan.mask
+    mask = trained.plan.mask
     model = predictor.model.requires_grad_(False)
     assert isinstance(model.encoder, Transformer)
-    kept = unfoldable(model, name)
-    if not kept:
-        folded_network(model, name)
+    reason = unfoldable(model, mask)
+    if not reason:
+        folded_network(model, mask)
     ids = torch.full((2, 7), int(model.encoder.is_word.nonzero()[-1]))
-    graph = PieceGraph(model.encoder, model.mask if kept else None)
-    way_out = "" if kept else " Use --format hf, which needs no graph."
+    graph = PieceGraph(model.encoder, model.mask if reason else None)
+    way_out = "" if reason else " Use --format hf, which needs no graph."
     export_module(graph, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, folder / MODEL, "tokens", way_out)
     _save_tokenizer(predictor, folder)
-    difference = float(np.abs(run_encoder_onnx(folder, texts) - expected).max())
-    if not difference <= TOLERANCE:  # NaN too
-        raise ExportError(
-            f"The ONNX file gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
-            "Install the versions of onnx, onnxscript and onnxruntime in vmask's constraints.txt, and try again."
-        )
-    note = f"mask kept in the graph: {kept[0].lower()}{kept[1:]}" if kept else "mask folded into the word vectors"
+    difference = check_predictions(run_encoder_onnx(folder, texts), expected, "The ONNX file", FIX)
+    note = f"mask kept in the graph: {reason[0].lower()}{reason[1:]}" if reason else "mask folded into the word vectors"
     if does_nothing(model):
-        note = nothing_to_fold(name)
+        note = nothing_to_fold(mask)
     (folder / CARD).write_text(encoder_onnx_card(trained, (note,)), encoding="utf-8")
     files = sorted(file.name for file in folder.iterdir())
     config = {
         "labels": list(predictor.labels),
         "max_tokens": predictor.tokenizer.max_tokens,
-        "inputs": {one: {"type": "int64", "shape": ["batch", "tokens"]} for one in ("input_ids", "attention_mask")},
+        "inputs": {name: {"type": "int64", "shape": ["batch", "tokens"]} for name in ("input_ids", "attention_mask")},
         "outputs": {"probabilities": {"type": "float32", "shape": ["batch", len(predictor.labels)]}},
         "vmask": {
             "version": __version__,
             "export": "onnx",
             "model": trained.data["encoder"],
-            "mask": name,
-            "folded": not kept,
+            "mask": mask,
+            "folded": not reason,
             "files": sorted([*files, CONFIG]),
-            "sha256": {one: sha256(folder / one) for one in files if one != CARD},
+            "sha256": {file: sha256(folder / file) for file in files if file != CARD},
         },
     }
     (folder / CONFIG).write_text(to_json(config), encoding="utf-8")
-    return Written(not kept, difference, (note,))
+    return Written(not reason, difference, (note,))
 
 
 def run_encoder_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
-    """(N, C) probabilities of the texts by the files of an export alone, as its README does it."""
+    """(N, C) probabilities of the texts, computed from the files of an export as in its README."""
     from tokenizers import Tokenizer
 
     session = onnx_session(folder / MODEL)
     encodings = Tokenizer.from_file(str(folder / TOKENIZER)).encode_batch(list(texts))
-    ids = np.array([one.ids for one in encodings], dtype=np.int64)
-    attend = np.array([one.attention_mask for one in encodings], dtype=np.int64)
+    ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+    attend = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
     probabilities: NDArray[np.float32] = session.run(None, {"input_ids": ids, "attention_mask": attend})[0]
     return probabilities
 
 
 def _save_tokenizer(predictor: PiecePredictor, folder: Path) -> None:
-    """Make the tokenizer of the folder pad batches and cut long texts itself, as ours does."""
+    """Write the tokenizer so that it pads batches and truncates long texts itself, as vmask does."""
     from tokenizers import Tokenizer
 
-    ours = predictor.tokenizer
-    tokenizer = Tokenizer.from_str(ours.to_json())
-    tokenizer.enable_truncation(ours.max_tokens)
-    tokenizer.enable_padding(pad_id=ours.pad, pad_token=tokenizer.id_to_token(ours.pad) or "")
+    pieces = predictor.tokenizer
+    tokenizer = Tokenizer.from_str(pieces.to_json())
+    tokenizer.enable_truncation(pieces.max_tokens)
+    tokenizer.enable_padding(pad_id=pieces.pad, pad_token=tokenizer.id_to_token(pieces.pad) or "")
     tokenizer.save(str(folder / TOKENIZER))

@@ -1,4 +1,4 @@
-"""The folder of an export: there in full or not at all, and never in the place of anything but an export."""
+"""The folder of an export: complete or not there at all, and never replacing anything but an export."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CONFIG, CARD, TOKENIZER = "config.json", "README.md", "tokenizer.json"
 
 
 def check_target(path: Path, overwrite: bool = False) -> None:
-    """Refuse a folder that has something in it, before any work is done.
+    """Check that an export can be written to a folder, before any work is done.
 
     Raises:
-        OutputExists: with the ways out.
+        OutputExists: if the folder is in use, with what to do.
     """
     recover(path)
-    if is_free(path) or left_behind(path, path.resolve().name):  # one that was killed while it moved files into it
+    if is_free(path) or left_behind(path, path.resolve().name):  # of an export that was killed while it moved files
         return
     if exported_files(path) is None:
         raise OutputExists(f"{path} exists and is no export, so it is not replaced. Choose another folder.")
@@ -30,9 +30,9 @@ def check_target(path: Path, overwrite: bool = False) -> None:
 
 
 def exported_files(path: Path) -> list[str] | None:
-    """Names of the files of an export, as its `config.json` tells them; None for any other folder.
+    """Names of the files of an export, from its `config.json`; None for any other folder.
 
-    Both a model folder and an encoder have a `config.json` too: that of an export says what exported it, under `vmask`.
+    Both a model folder and an encoder have a `config.json` too: that of an export has a key `vmask`.
     """
     try:
         names = read_json(path / CONFIG)["vmask"]["files"]
@@ -43,14 +43,14 @@ def exported_files(path: Path) -> list[str] | None:
 
 @contextmanager
 def filling(path: Path) -> Iterator[Path]:
-    """A folder to write to that becomes `path` at the end, and of which nothing is left if anything fails.
+    """A temporary folder that becomes `path` at the end, and is removed if anything fails.
 
-    The files of an export that was there go, other files stay.
+    The files of an earlier export are removed, other files stay.
 
     Raises:
-        ExportError: where the disk refuses.
+        ExportError: if the disk refuses.
     """
-    old = [*(exported_files(path) or ()), *(one.name for one in left_behind(path))]
+    old = [*(exported_files(path) or ()), *(entry.name for entry in left_behind(path))]
     others = [entry.name for entry in path.iterdir() if entry.name not in old] if path.is_dir() else []
     try:
         with replacing_folder(path, keep=others, last=CONFIG) as folder:

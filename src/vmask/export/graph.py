@@ -1,4 +1,4 @@
-"""A word model as one module from ids to probabilities, of operations that other runtimes know."""
+"""A word model as one module from ids to probabilities, made of operations that other runtimes support."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class WordGraph(nn.Module):
     """(B, T) word ids, padded with 0 behind the text -> (B, C) probabilities.
 
     Args:
-        encoder: the model; its table of vectors has the mask folded in where `mask` is None.
-        mask: a mask that looks at whole texts, or None.
-        length: bring every text to this length, for models in which padding counts; 0 leaves it as it comes.
+        encoder: the model; the mask is folded into its table of vectors if `mask` is None.
+        mask: a mask that depends on the whole text, or None.
+        length: pad or cut every text to this length, for models in which padding counts; 0 for no change.
     """
 
     def __init__(self, encoder: WordEncoder, mask: WordMask | None, length: int = 0) -> None:
@@ -36,11 +36,11 @@ class WordGraph(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """(B, C) probabilities of texts as ids (B, T)."""
-        ids = functional.pad(ids, (0, self.length or 1))  # at least 1: a batch of empty texts has a position too
+        ids = functional.pad(ids, (0, self.length or 1))  # at least 1: a batch of empty texts needs a position too
         if self.length:
             ids = ids[:, : self.length]
-        # The whole table, not the words of the batch: one score a word, whatever its company, so that ties of a
-        # selection fall as they do in vmask. A runtime computes what depends on the table alone once, as it loads.
+        # The whole table, not the words of the batch: one score a word, whatever the other words, so that ties
+        # of a selection are broken as in vmask. A runtime computes what depends on the table alone once, as it loads.
         x = Embedded(self.encoder.embedding.weight, ids, ids != PAD)
         lengths = x.words.sum(1)
         masked = None if self.mask is None else self.mask(x)
@@ -52,14 +52,14 @@ class WordGraph(nn.Module):
 
 
 def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:
-    """The graph of a model over words, on the CPU, with the mask folded into the vectors where that is exact.
+    """The graph of a model over words, on the CPU, with the mask folded into the vectors if that is exact.
 
     Args:
         model: the model; it is not changed.
-        pad_length: the length to which the predictor pads every text, 0 for none.
+        pad_length: the length to which the predictor pads every text, or 0.
 
     Raises:
-        ConfigError: where the model's answer depends on the batch, so that no graph can have it.
+        ConfigError: if the model's prediction depends on the batch, which a graph cannot reproduce.
     """
     model = copy.deepcopy(model).cpu().eval()
     encoder, mask = model.encoder, model.mask
@@ -83,16 +83,16 @@ def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:
 
 
 def convolve(encoder: CNN, z: Tensor, lengths: Tensor) -> Tensor:
-    """(B, C) logits of what is seen of the words, (B, T, D): the CNN by `Conv1d`, which every runtime has.
+    """(B, C) logits of the masked vectors (B, T, D): the CNN by `Conv1d`, which every runtime supports.
 
-    The CNN's own way projects each distinct word once and gathers, which other runtimes have no fast form of.
+    The CNN itself projects each distinct word once and gathers, which other runtimes cannot do fast.
     """
     if encoder.options.count_padding:
         lengths = torch.full_like(lengths, z.shape[1])
     pooled = []
     for width, convolution in zip(encoder.options.widths, encoder.convolutions, strict=True):
         reach = width - 1 if encoder.options.padding == "wide" else 0
-        # Zeros behind for the windows that reach over the end, and for a text shorter than the filter.
+        # Zeros at the end for windows that extend past it, and for a text shorter than the filter.
         responses = convolution(functional.pad(z.transpose(1, 2), (reach, width - 1)))  # (B, F, W)
         windows = (lengths + 2 * reach - width + 1).clamp_min(1)
         counted = torch.arange(responses.shape[2]) < windows.unsqueeze(1)  # (B, W)
@@ -103,10 +103,10 @@ def convolve(encoder: CNN, z: Tensor, lengths: Tensor) -> Tensor:
 
 
 class PortableLSTM(nn.Module):
-    """One LSTM layer, read from left to right, that an export to ONNX writes as the LSTM of ONNX.
+    """One LSTM layer, left to right, that is exported as the LSTM operator of ONNX.
 
-    torch's own way takes the layer apart into single steps. Where it does so a second time in one process (torch 2.13),
-    the number of words becomes that of the example.
+    torch itself exports the layer as single steps. The second time in one process (torch 2.13), the number of words is
+    then fixed to that of the example.
 
     Args:
         lstm: one layer, batch first, with biases.
@@ -127,7 +127,7 @@ class PortableLSTM(nn.Module):
         self.register_buffer("bias", torch.cat(biases, 1))  # (1, 8H)
 
     def forward(self, x: Tensor) -> tuple[Tensor, None]:
-        """(B, T, H) states of the vectors (B, T, D), and nothing in the place of the last ones."""
+        """(B, T, H) states of the vectors (B, T, D), and None in place of the last states."""
         if not torch.onnx.is_in_onnx_export():
             return self.lstm(x)[0], None
         texts, steps, _ = x.shape
@@ -143,5 +143,5 @@ class PortableLSTM(nn.Module):
 
 def _onnx_order(gates: Tensor) -> Tensor:
     """(1, 4H, …) input, output, forget, cell from torch's (4H, …) input, forget, cell, output."""
-    enter, forget, cell, leave = gates.detach().chunk(4)
-    return torch.cat([enter, leave, forget, cell]).unsqueeze(0)
+    input_, forget, cell, output = gates.detach().chunk(4)
+    return torch.cat([input_, output, forget, cell]).unsqueeze(0)

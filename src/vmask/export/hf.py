@@ -1,8 +1,7 @@
-"""An ordinary Hugging Face folder: the mask is in the rows of the embedding matrix, `pipeline` runs it."""
+"""An ordinary Hugging Face folder with the mask folded into the embedding matrix, for `pipeline`."""
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
+from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.folding import fold
 from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
@@ -33,17 +33,16 @@ if TYPE_CHECKING:
     from vmask.training.trained_model import TrainedModel
 
 TOKENIZER_CONFIG = "tokenizer_config.json"
-TOLERANCE = 1e-4
-"""How far a probability may be from the model's."""
 
 
 def write_hf(trained: TrainedModel, folder: Path) -> Written:
-    """Write an encoder as transformers writes its own, with the mask folded in, and try it against the classifier.
+    """Write an encoder as transformers does, with the mask folded in, and compare its predictions with the model's.
 
     Raises:
-        ExportError: where the mask cannot be folded, or the folder answers otherwise than the model.
+        ExportError: if the mask cannot be folded, or the folder predicts otherwise than the model.
     """
-    predictor = on_cpu(trained)
+    predictor = copy_to_cpu(trained.predictor)
+    assert isinstance(predictor, PiecePredictor)
     texts = sample_texts(predictor)
     expected = predictor.predict_docs(predictor.prepare(texts))
     name = trained.plan.mask
@@ -55,14 +54,10 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     with quiet():
         network.save_pretrained(folder)
     for file in folder.iterdir():
-        set_default_permissions(file)  # transformers makes weights that only their owner may read
+        set_default_permissions(file)  # transformers writes weights that only their owner may read
     save_tokenizer(predictor.tokenizer, folder)
-    difference = float(np.abs(run_hf(folder, texts) - expected).max())
-    if not difference <= TOLERANCE:  # NaN too
-        raise ExportError(
-            f"The folder gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
-            "Try the version of transformers in vmask's constraints.txt."
-        )
+    fix = "Try the version of transformers in vmask's constraints.txt."
+    difference = check_predictions(run_hf(folder, texts), expected, "The folder", fix)
     masked = not does_nothing(predictor.model)
     note = f"mask {name} folded into the embedding matrix" if masked else nothing_to_fold(name)
     (folder / CARD).write_text(hf_card(trained, (note,), masked), encoding="utf-8")
@@ -73,24 +68,16 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     return Written(True, difference, (note,))
 
 
-def on_cpu(trained: TrainedModel) -> PiecePredictor:
-    """A predictor of its own: that of the classifier may be on another device, and stays there."""
-    predictor = copy.copy(trained.predictor)
-    assert isinstance(predictor, PiecePredictor)
-    predictor.model, predictor.device = copy.deepcopy(predictor.model).cpu(), torch.device("cpu")
-    return predictor
-
-
 @torch.no_grad()
 def folded_network(model: MaskedClassifier, name: str) -> Any:
-    """The network of transformers with the mask in its embedding matrix: `E[R] * x` in the place of `x`.
+    """The network of transformers with the mask in its embedding matrix: `E[R] * x` in place of `x`.
 
     Args:
         model: the model; its network is changed.
-        name: of the mask, for the message.
+        name: name of the mask, for the message.
 
     Raises:
-        ExportError: where what happens to a word depends on more than the word.
+        ExportError: if the effect of the mask on a word depends on more than the word.
     """
     encoder, mask = model.encoder, model.mask
     assert isinstance(encoder, Transformer)
@@ -106,7 +93,7 @@ def folded_network(model: MaskedClassifier, name: str) -> Any:
 
 
 def unfoldable(model: MaskedClassifier, name: str) -> str:
-    """Why the mask cannot be folded, or nothing where it can."""
+    """The reason why the mask cannot be folded, empty if it can."""
     encoder = model.encoder
     assert isinstance(encoder, Transformer)
     if does_nothing(model):
@@ -121,29 +108,24 @@ def unfoldable(model: MaskedClassifier, name: str) -> str:
 
 
 def seam_table(encoder: Transformer) -> Tensor:
-    """(V, D) the vectors of all ids as the encoder looks them up: not always as its matrix has them."""
+    """(V, D) vectors of all ids at the seam, which are not always the rows of the embedding matrix."""
     with torch.no_grad():
         return encoder.vectors(torch.arange(len(encoder.is_word)))
 
 
 @torch.no_grad()
 def does_nothing(model: MaskedClassifier) -> bool:
-    """Whether the mask leaves every word as it is at inference. A mask that ranks no words may well do something."""
+    """Whether the mask leaves every word unchanged at inference. A mask that ranks no words may still change them."""
     place = torch.zeros(1, 1, dtype=torch.long)
     masked: Masked = model.mask(Embedded(torch.zeros(1, model.mask.dim), place, place == 0))
     return masked.untouched
 
 
-def nothing_to_fold(name: str) -> str:
-    """What to say of a mask that does nothing."""
-    return f"no mask to fold: {name} leaves the word vectors as they are"
-
-
 def save_tokenizer(tokenizer: PieceTokenizer, folder: Path) -> None:
-    """Write the tokenizer so that every version of transformers reads it as it is, with the length limit."""
+    """Write the tokenizer with its length limit so that every version of transformers reads it unchanged."""
     tokenizer.save(folder / TOKENIZER)
     special = {name: token for name, token in tokenizer.settings.items() if name.endswith("_token")}
-    if tokenizer.pad in tokenizer.special:  # some pad with another special token; `pipeline` batches only with a name
+    if tokenizer.pad in tokenizer.special:  # some pad with another special token; `pipeline` needs a name to batch
         special.setdefault("pad_token", tokenizer.backend.id_to_token(tokenizer.pad))
     settings = {
         **special,
@@ -158,7 +140,7 @@ def save_tokenizer(tokenizer: PieceTokenizer, folder: Path) -> None:
 
 
 def sample_texts(predictor: PiecePredictor) -> list[str]:
-    """Texts to try a model on: with no, one, a few and too many words, special tokens and strange characters."""
+    """Texts to test a model: with no, one, a few and too many words, special tokens and unusual characters."""
     words = predictor.table.words[:200] or ["text"]
     limit = predictor.tokenizer.max_tokens
     many = words * (limit // len(words) + 2)
@@ -169,7 +151,7 @@ def sample_texts(predictor: PiecePredictor) -> list[str]:
 
 @torch.no_grad()
 def run_hf(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
-    """(N, C) probabilities of the texts by the files of an export alone, as `pipeline` does it."""
+    """(N, C) probabilities of the texts, computed from the files of an export as by `pipeline`."""
     network = load_pretrained("AutoModelForSequenceClassification", str(folder), dtype=torch.float32).eval()
     tokenizer = load_pretrained("AutoTokenizer", str(folder))
     rows = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import logging
 import random
@@ -25,6 +24,7 @@ from vmask.export import Written
 from vmask.export.card import onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.graph import WordGraph, word_graph
+from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.predictor import WordPredictor
 from vmask.text.vocabulary import WordTokenizer
 from vmask.text.words import PAD, SPECIALS
@@ -34,21 +34,22 @@ if TYPE_CHECKING:
 
 MODEL = "model.onnx"
 OPSET = 18
-"""Of the year 2022: what runs it need not be new."""
-TOLERANCE = 1e-4
-"""How far a probability may be from the model's."""
+"""Of the year 2022, so that older runtimes can run it."""
+FIX = "Install the versions of onnx, onnxscript and onnxruntime in vmask's constraints.txt, and try again."
+"""What to do about an ONNX file with other predictions than the model."""
 
 
 def write_onnx(trained: TrainedModel, folder: Path) -> Written:
-    """Write a classifier over words to a folder, and try it against the classifier.
+    """Write a classifier over words to a folder, and compare its predictions with the classifier's.
 
     Raises:
-        MissingExtra: where the packages are not installed.
-        ConfigError: where the model's answer depends on the batch.
-        ExportError: where the model cannot be written, or the file answers otherwise than the model.
+        MissingExtra: if the packages are not installed.
+        ConfigError: if the model's prediction depends on the batch.
+        ExportError: if the model cannot be written, or the file predicts otherwise than the model.
     """
     check_installed()
-    predictor = _on_cpu(trained)
+    predictor = copy_to_cpu(trained.predictor)
+    assert isinstance(predictor, WordPredictor)
     graph = word_graph(predictor.model, predictor.pad_length)
     export_module(graph, {"ids": torch.ones(2, 7, dtype=torch.long)}, folder / MODEL)
     tokenizer = predictor.tokenizer
@@ -57,12 +58,7 @@ def write_onnx(trained: TrainedModel, folder: Path) -> Written:
 
     texts = sample_texts(tokenizer.words[len(SPECIALS) :], tokenizer.max_words)
     expected = predictor.predict_docs(predictor.prepare(texts))
-    difference = float(np.abs(run_onnx(folder, texts) - expected).max())
-    if not difference <= TOLERANCE:  # NaN too
-        raise ExportError(
-            f"The ONNX file gives probabilities that differ from the model's by {difference:.2g}, so it was not kept. "
-            "Install the versions of onnx, onnxscript and onnxruntime in vmask's constraints.txt, and try again."
-        )
+    difference = check_predictions(run_onnx(folder, texts), expected, "The ONNX file", FIX)
     notes = (_mask_note(trained.plan.mask, graph, predictor),)
     (folder / CARD).write_text(onnx_card(trained, notes), encoding="utf-8")
     (folder / CONFIG).write_text(to_json(_config(trained, tokenizer, graph, folder)), encoding="utf-8")
@@ -70,7 +66,7 @@ def write_onnx(trained: TrainedModel, folder: Path) -> Written:
 
 
 def check_installed() -> None:
-    """Raise MissingExtra where the packages are not installed."""
+    """Raise MissingExtra if the packages are not installed."""
     if any(find_spec(name) is None for name in ("onnx", "onnxscript", "onnxruntime")):
         raise MissingExtra("Export to ONNX", "onnx")
 
@@ -82,14 +78,14 @@ def export_module(
 
     Args:
         module: in eval mode, on the CPU.
-        inputs: (B, T) examples by name, in the order of the module's arguments; more than one text and one word, else
-            the exporter takes these numbers for fixed.
-        path: the file; weights above 2 GB, more than one holds, go to a second file beside it.
-        length: what the graph calls T.
-        way_out: what the message of a failure ends with.
+        inputs: (B, T) examples by name, in the order of the module's arguments; more than one text and one word,
+            otherwise the exporter takes these sizes as fixed.
+        path: the file; weights above 2 GB, the limit of a file, go to a second file beside it.
+        length: name of T in the graph.
+        way_out: end of the error message.
 
     Raises:
-        ExportError: where the exporter fails, as it may for a mask or a model that is not of this package.
+        ExportError: if the exporter fails, as it may for a mask or a model of another package.
     """
     sizes = {0: torch.export.Dim("batch"), 1: torch.export.Dim(length)}
     try:
@@ -117,7 +113,7 @@ def export_module(
             f"torch {torch.__version__} does not find what it needs to write ONNX: {error}. "
             "Run: pip install --upgrade onnx onnxscript onnxruntime"
         ) from error
-    except Exception as error:  # the exporter wraps whatever went wrong in errors of its own
+    except Exception as error:  # the exporter wraps any error in its own
         reason = str(error.__cause__ or error).strip().partition("\n")[0]
         raise ExportError(
             f"The model cannot be put into an ONNX graph: {reason:.300}. Models and masks of other packages must be "
@@ -126,7 +122,7 @@ def export_module(
 
 
 def run_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
-    """(N, C) probabilities of the texts by the files of an export alone, as its README does it."""
+    """(N, C) probabilities of the texts, computed from the files of an export as in its README."""
     from tokenizers import Tokenizer
 
     session = onnx_session(folder / MODEL)
@@ -146,14 +142,14 @@ def onnx_session(path: Path) -> Any:
 
 
 def sample_texts(words: Sequence[str], max_words: int) -> list[str]:
-    """Texts to try a model on: with no, one, a few, many and too many words, among them one that it does not know."""
+    """Texts to test a model: with no, one, a few, many and too many words, and with an unknown word."""
     draw = random.Random(0)
     lengths = (0, 1, 1, 2, 3, 5, 8, 20, 60, min(max_words, 600) + 5)
     return ["\u2603", *(" ".join(draw.choices(words, k=length)) for length in lengths)]
 
 
 def _pad_and_cut(path: Path, max_words: int) -> None:
-    """Make the tokenizer of a folder pad batches and cut long texts itself, as ours does."""
+    """Make the tokenizer of a folder pad batches and truncate long texts itself, as vmask does."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(path))
@@ -162,24 +158,16 @@ def _pad_and_cut(path: Path, max_words: int) -> None:
     tokenizer.save(str(path))
 
 
-def _on_cpu(trained: TrainedModel) -> WordPredictor:
-    """A predictor of its own: that of the classifier may be on another device, and stays there."""
-    predictor = copy.copy(trained.predictor)
-    assert isinstance(predictor, WordPredictor)
-    predictor.model, predictor.device = copy.deepcopy(predictor.model).cpu(), torch.device("cpu")
-    return predictor
-
-
 def _mask_note(name: str, graph: WordGraph, predictor: WordPredictor) -> str:
     if graph.mask is not None:
         return f"mask kept in the graph: what {name} does to a word depends on the other words of its text"
     if torch.equal(graph.encoder.embedding.weight, predictor.model.get_parameter("encoder.embedding.weight")):
-        return f"no mask to fold: {name} leaves the word vectors as they are"
+        return nothing_to_fold(name)
     return "mask folded into the word vectors"
 
 
 def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, folder: Path) -> dict[str, Any]:
-    """What a program needs beside the graph, and under `vmask` where it came from."""
+    """The `config.json` of an export: labels, inputs and outputs, and its origin under `vmask`."""
     labels = list(trained.labels)
     files = sorted(file.name for file in folder.iterdir())
     return {
@@ -201,7 +189,7 @@ def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, f
 
 
 def _translations() -> dict[Any, Any]:
-    """What the exporter lacks: a stable sort. TopK of ONNX gives equal values in the order of their positions."""
+    """A stable sort, which the exporter lacks. TopK of ONNX gives equal values in the order of their positions."""
     from onnxscript import opset18 as op
 
     def stable_sort(self: Any, *, stable: bool | None = None, dim: int = -1, descending: bool = False) -> Any:
@@ -212,7 +200,7 @@ def _translations() -> dict[Any, Any]:
 
 
 def _forget_origin(model: Any) -> None:
-    """Take out what the exporter notes for debugging, such as the paths of source files on this machine."""
+    """Remove the exporter's debugging information, such as paths of source files on this machine."""
     from onnx_ir.passes.common import ClearMetadataAndDocStringPass
 
     ClearMetadataAndDocStringPass()(model)
@@ -220,7 +208,7 @@ def _forget_origin(model: Any) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter's talk to itself: notes on packages that it could use, warnings of torch about torch."""
+    """Suppress the exporter's output: notes on packages that it could use, warnings of torch about torch."""
     loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript", "onnx_ir")]
     levels = [logger.level for logger in loggers]
     try:

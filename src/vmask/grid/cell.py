@@ -1,4 +1,4 @@
-"""A cell: one training of one method on one dataset, and what its files are called."""
+"""A cell: one training of one method on one dataset, and the names of its files."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Combination:
-    """What hyperparameters are searched for: a method on a dataset, whatever the seed.
+    """A method on a dataset, whatever the seed: what hyperparameters are searched for.
 
     Attributes:
         dataset: name of the dataset, or the path of one.
         model: name of the model.
         mask: name of the training method.
-        variant: name of a set of options that sets it apart, such as other word vectors; mostly empty.
-        options: those that the experiment gives it, by the names of `TextClassifier`.
+        variant: name of a set of options, such as other word vectors; mostly empty.
+        options: options from the experiment's file, named as in `TextClassifier`.
     """
 
     dataset: str
@@ -31,7 +31,12 @@ class Combination:
     @property
     def key(self) -> str:
         """`trec--cnn--vmask`, readable and unique in an experiment."""
-        return "--".join(filter(None, (short_name(self.dataset), short_name(self.model), self.mask, self.variant)))
+        return "--".join(part for part in self.to_dict().values() if part)
+
+    def to_dict(self) -> dict[str, str]:
+        """The fields that identify the combination in a result file."""
+        names = {"dataset": short_name(self.dataset), "model": short_name(self.model)}
+        return {**names, "mask": self.mask, "variant": self.variant}
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Cell:
 
     Attributes:
         combination: the method and the dataset.
-        seed: of everything random.
+        seed: seed of everything random.
     """
 
     combination: Combination
@@ -48,22 +53,20 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """`trec--cnn--vmask--s0`: the beginning of the names of all its files."""
+        """`trec--cnn--vmask--s0`: the prefix of the names of all its files."""
         return f"{self.combination.key}--s{self.seed}"
 
     def to_dict(self) -> dict[str, Any]:
-        """What a result file says about which cell it is."""
-        of = self.combination
-        names = {"dataset": short_name(of.dataset), "model": short_name(of.model)}
-        return {**names, "mask": of.mask, "variant": of.variant, "seed": self.seed}
+        """The fields that identify the cell in a result file."""
+        return {**self.combination.to_dict(), "seed": self.seed}
 
 
 def short_name(name: str) -> str:
-    """The name of a dataset or model in results; of a path the file's or folder's, without what ends it."""
+    """The name of a dataset or model in results; for a path, the name of the file or folder without its suffix."""
     last = name.rstrip("/").rpartition("/")[2]
     return re.sub(r"[^\w.+-]+", "-", re.sub(r"\.(csv|tsv|jsonl?|parquet)$", "", last)).strip("-.").lower()
 
 
-def identity(asked: Mapping[str, Any]) -> str:
-    """What tells a request from any other: 16 hex digits of its JSON."""
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:16]
+def identity(request: Mapping[str, Any]) -> str:
+    """The identifier of a request: 16 hex digits of the digest of its JSON."""
+    return hashlib.sha256(json.dumps(request, sort_keys=True).encode()).hexdigest()[:16]

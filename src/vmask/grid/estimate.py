@@ -1,4 +1,4 @@
-"""How long pieces of a grid's work may take, by what like pieces took."""
+"""Estimates of how long the tasks of a grid take, from the time of similar tasks."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from vmask.grid.cell import short_name
 from vmask.grid.store import CELLS, SEARCH, TRAIN, Store
 from vmask.grid.worker import Task
 
-Guess = tuple[str, str, str, str]
-"""What pieces have in common: kind, dataset, model and mask; empty where these differ."""
-Took = tuple[float, str, "int | None"]
-"""Seconds of a piece, its dataset, and how many texts it was to explain."""
+Group = tuple[str, str, str, str]
+"""Kind, dataset, model and mask that tasks have in common; empty where they differ."""
+Timing = tuple[float, str, "int | None"]
+"""Seconds of a task, its dataset, and the number of texts to explain."""
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Size:
 
     Attributes:
         rows: texts of each split.
-        length: words that a model reads of a text, on average.
+        length: mean number of words that a model reads of a text.
     """
 
     rows: Mapping[str, int]
     length: float
 
     def words(self, kind: str, n: int | None) -> float:
-        """Words that a piece of work is about: of the training texts, or of the `n` test texts that are explained."""
+        """Words that a task reads: those of the training texts, or of the `n` test texts that are explained."""
         if kind in (TRAIN, SEARCH):
             return self.rows["train"] * self.length
         rows = self.rows.get("test", 0)
@@ -42,91 +42,105 @@ SizeOf = Callable[[str], "Size | None"]
 
 
 def seconds_left(tasks: Iterable[Task], store: Store, size_of: SizeOf) -> tuple[float, int]:
-    """Seconds of one core for some tasks, and how many of them have nothing to go by.
+    """Estimated seconds on one core for some tasks, and the number of tasks without an estimate.
 
     Args:
-        tasks: what is to do.
-        store: what was done.
-        size_of: the size of a dataset, None where that cannot be known.
+        tasks: the tasks to do.
+        store: results of finished tasks.
+        size_of: gives the size of a dataset, None if unknown.
     """
-    took = _took(store)
+    timings = _timings(store)
     total, unknown = 0.0, 0
     for task in tasks:
         of, n = task.combination, None if task.stage is None else task.stage.n
-        dataset, model = short_name(of.dataset), short_name(of.model)
-        same, others = (
-            next((took[guess] for guess in guesses if guess in took), None)
-            for guesses in _guesses(task.kind, dataset, model, of.mask)
-        )
-        if same is not None:
-            total += statistics.mean(seconds for seconds, _, _ in same)
-        elif others is not None:
-            total += _scaled(others, task.kind, size_of(of.dataset), n, size_of)
-        else:
+        groups = _groups(task.kind, short_name(of.dataset), short_name(of.model), of.mask)
+        group = next((group for group in groups if group in timings), None)
+        if group is None:
             unknown += 1
+        elif group[1]:
+            total += _mean_seconds(timings[group])
+        else:
+            total += _scaled(timings[group], task.kind, size_of(of.dataset), n, size_of)
     return total, unknown
 
 
-def _guesses(kind: str, dataset: str, model: str, mask: str) -> tuple[tuple[Guess, ...], tuple[Guess, ...]]:
-    """What a piece has in common with others, best first: those of its dataset, and those of any."""
-    return ((kind, dataset, model, mask), (kind, dataset, model, "")), ((kind, "", model, mask), (kind, "", model, ""))
+def _groups(kind: str, dataset: str, model: str, mask: str) -> tuple[Group, ...]:
+    """The groups that a task is in, the most similar tasks first: those of its dataset, then those of any dataset."""
+    return (kind, dataset, model, mask), (kind, dataset, model, ""), (kind, "", model, mask), (kind, "", model, "")
 
 
-def _scaled(others: list[Took], kind: str, size: Size | None, n: int | None, size_of: SizeOf) -> float:
-    """Seconds by what it took on other datasets: in the proportion of the words, where these are known."""
-    sizes = [size_of(dataset) for _, dataset, _ in others]
-    words = [other.words(kind, one[2]) for other, one in zip(sizes, others, strict=True) if other is not None]
-    if size is None or len(words) < len(others) or not sum(words):
-        return statistics.mean(seconds for seconds, _, _ in others)
-    return sum(seconds for seconds, _, _ in others) * size.words(kind, n) / sum(words)
+def _mean_seconds(timings: list[Timing]) -> float:
+    return statistics.mean(seconds for seconds, _, _ in timings)
+
+
+def _scaled(timings: list[Timing], kind: str, size: Size | None, n: int | None, size_of: SizeOf) -> float:
+    """Seconds estimated from other datasets, in proportion to the number of words if that is known."""
+    words = 0.0
+    for _, dataset, texts in timings:
+        measured = size_of(dataset)
+        if measured is None:
+            return _mean_seconds(timings)
+        words += measured.words(kind, texts)
+    if size is None or not words:
+        return _mean_seconds(timings)
+    return sum(seconds for seconds, _, _ in timings) * size.words(kind, n) / words
 
 
 def size_of_record(record: Mapping[str, Any]) -> Size:
-    """The size of a dataset that a results folder describes."""
+    """The size of a dataset, from its file in a results folder."""
     length = float(record["average_length"])
     return Size(record["rows"], min(length, record.get("max_words") or length))
 
 
 def size_of_dataset(dataset: Dataset) -> Size:
-    """The size of a dataset that no result is about yet."""
-    cut = dataset.defaults.get("max_words")
+    """The size of a dataset that has no results yet."""
+    limit = dataset.defaults.get("max_words")
     texts = dataset.splits["train"].texts
-    words = sum(min(count, cut or count) for count in (len(text.split()) for text in texts))
+    lengths = [len(text.split()) for text in texts]
+    words = sum(min(length, limit or length) for length in lengths)
     return Size({split: len(part) for split, part in dataset.splits.items()}, words / max(len(texts), 1))
 
 
-def _took(store: Store) -> dict[Guess, list[Took]]:
-    """Finished pieces of work by what they have in common: seconds, dataset, and how many texts were to be explained.
+def _timings(store: Store) -> dict[Group, list[Timing]]:
+    """The timings of finished tasks by group.
 
-    Trials of a search tell how long a training takes, where none is done yet.
+    As long as no training is done, the trials of a search stand in for it.
     """
-    took: dict[Guess, list[Took]] = {}
-    trials: dict[Guess, list[Took]] = {}
+    timings: dict[Group, list[Timing]] = {}
+    trials: dict[Group, list[Timing]] = {}
     for record in store.records(CELLS):
-        if record.get("status") == "done" and _tells(record, "cell"):
-            _note(took, record["seconds"], record["stage"], record["cell"], record["asked"].get("n"))
+        if record.get("status") == "done" and _is_cell(record):
+            _add(timings, record["seconds"], record["stage"], record["cell"], record["asked"].get("n"))
     for record in store.records(SEARCH):
-        if record.get("status") == "done" and _tells(record, "combination"):
+        if record.get("status") == "done" and _is_search(record):
             seconds = [trial["seconds"] for trial in record["trials"]]
-            _note(took, sum(seconds), SEARCH, record["combination"])
-            _note(trials, statistics.mean(seconds), TRAIN, record["combination"])
-    return {**trials, **took}
+            _add(timings, sum(seconds), SEARCH, record["combination"])
+            _add(trials, statistics.mean(seconds), TRAIN, record["combination"])
+    return {**trials, **timings}
 
 
-def _tells(record: Mapping[str, Any], of: str) -> bool:
-    """Whether a file has what is looked for; one that was changed by hand may not, and is done again anyway."""
-    needed = ("seconds", "stage", "asked") if of == "cell" else ("trials",)
-    whole = {*needed, of} <= record.keys() and {"dataset", "model", "mask"} <= record[of].keys()
-    return whole and (of == "cell" or (bool(record["trials"]) and all("seconds" in one for one in record["trials"])))
+def _is_cell(record: Mapping[str, Any]) -> bool:
+    """Whether the file of a cell is complete. One that was changed by hand may not be, and is made again anyway."""
+    return {"cell", "seconds", "stage", "asked"} <= record.keys() and _is_combination(record["cell"])
 
 
-def _note(
-    took: dict[Guess, list[Took]],
+def _is_search(record: Mapping[str, Any]) -> bool:
+    """Whether the file of a search is complete."""
+    if not {"combination", "trials"} <= record.keys() or not _is_combination(record["combination"]):
+        return False
+    return bool(record["trials"]) and all("seconds" in trial for trial in record["trials"])
+
+
+def _is_combination(fields: Mapping[str, Any]) -> bool:
+    return {"dataset", "model", "mask"} <= fields.keys()
+
+
+def _add(
+    timings: dict[Group, list[Timing]],
     seconds: float,
     kind: str,
     of: Mapping[str, Any],
     n: int | None = None,
 ) -> None:
-    for guesses in _guesses(kind, of["dataset"], of["model"], of["mask"]):
-        for guess in guesses:
-            took.setdefault(guess, []).append((seconds, of["dataset"], n))
+    for group in _groups(kind, of["dataset"], of["model"], of["mask"]):
+        timings.setdefault(group, []).append((seconds, of["dataset"], n))

@@ -1,4 +1,4 @@
-"""Words that tell most about the class of a text: what the words that a model finds important are held against."""
+"""Words that are most informative about the class of a text, to compare with the words that a model finds important."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from vmask.text.words import SPECIALS, TOKENIZED_AT_ONCE, chunks, count_words, make_tokenizer
 
 SEEN = 5
-"""Times that a word must stand in the texts: of rarer ones little can be said."""
+"""Minimum count of a word in the texts: little can be said of rarer ones."""
 SHARE = 0.1
 
 
-def telling_words(texts: Sequence[str], labels: Sequence[str], cleaning: str) -> list[str]:
-    """The tenth of the words seen five times or more that tell most about the class, the most telling first.
+def informative_words(texts: Sequence[str], labels: Sequence[str], cleaning: str) -> list[str]:
+    """The tenth of the words seen five times or more with the most information about the class, most first.
 
-    Measured by the mutual information between the class and whether the word stands in the text,
-    `I = sum_{w,c} p(w,c) log(p(w,c) / (p(w) p(c)))`; ties in the order of the alphabet.
+    Measured by the mutual information between the class and whether the word occurs in the text,
+    `I = sum_{w,c} p(w,c) log(p(w,c) / (p(w) p(c)))`; ties in alphabetical order.
     """
     words = sorted(word for word, count in count_words(texts, cleaning).items() if count >= SEEN)
     if not words:
@@ -34,26 +34,26 @@ def _counts(
     """(V, C) texts of each class with each word, and (C,) texts of each class."""
     classes = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     tokenizer = make_tokenizer(cleaning, {word: id for id, word in enumerate((*SPECIALS, *words))})
-    there = np.zeros((len(words) + len(SPECIALS), len(classes)))
+    counts = np.zeros((len(words) + len(SPECIALS), len(classes)))
     done = 0
     for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
         for encoding in tokenizer.encode_batch_fast(chunk):
-            there[np.unique(encoding.ids).astype(np.int64), classes[labels[done]]] += 1
+            counts[np.unique(encoding.ids).astype(np.int64), classes[labels[done]]] += 1
             done += 1
-    return there[len(SPECIALS) :], np.bincount([classes[label] for label in labels]).astype(np.float64)
+    return counts[len(SPECIALS) :], np.bincount([classes[label] for label in labels]).astype(np.float64)
 
 
-def mutual_information(there: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(V,) nats that the presence of a word tells about the class.
+def mutual_information(counts: NDArray[np.float64], totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(V,) mutual information, in nats, between the presence of a word and the class.
 
     Args:
-        there: (V, C) texts of each class with the word.
+        counts: (V, C) texts of each class with the word.
         totals: (C,) texts of each class.
     """
     n = totals.sum()
-    joint = np.stack([there, totals - there]) / n  # (2, V, C)
-    apart = joint.sum(2, keepdims=True) * (totals / n)
+    joint = np.stack([counts, totals - counts]) / n  # (2, V, C)
+    independent = joint.sum(2, keepdims=True) * (totals / n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(joint > 0, joint * np.log(joint / apart), 0.0)
-    found: NDArray[np.float64] = terms.sum((0, 2))
-    return found
+        terms = np.where(joint > 0, joint * np.log(joint / independent), 0.0)
+    information: NDArray[np.float64] = terms.sum((0, 2))
+    return information

@@ -1,4 +1,4 @@
-"""The trained models of a grid, in folders that may be deleted at any time: one that is missing is trained again."""
+"""The trained models of a grid, in folders that may be deleted at any time: a missing model is trained again."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Model:
 
     Attributes:
         classifier: the model.
-        folder: where it is kept.
-        trained: what describes its training, where it was trained only now.
+        folder: its model folder.
+        trained: a description of the training, if it was trained just now.
     """
 
     classifier: TextClassifier
@@ -36,7 +36,7 @@ class Model:
 
 
 def find_model(folder: Path, dataset: Dataset) -> Model | None:
-    """The model of a folder; None where there is none, a damaged one, or one that was trained on other data."""
+    """The model of a folder; None if it is missing, damaged or was trained on other data."""
     with suppress(ModelFolderError):
         classifier = TextClassifier.load(folder, "cpu")
         if classifier.about_.get("dataset_fingerprint") == dataset.fingerprint:
@@ -45,12 +45,12 @@ def find_model(folder: Path, dataset: Dataset) -> Model | None:
 
 
 def find_or_train(folder: Path, dataset: Dataset, classifier: Callable[[], TextClassifier]) -> Model:
-    """The model of a folder, which is trained where it is missing; one process at a time.
+    """The model of a folder, trained if it is missing; one process at a time.
 
     Args:
-        folder: where it is, or will be. A training that was cut off goes on from its checkpoint there.
-        dataset: what it is trained on.
-        classifier: makes one that is not trained.
+        folder: the model folder. An interrupted training resumes from its checkpoint there.
+        dataset: the training data.
+        classifier: makes an untrained classifier.
     """
     with taking_turns(folder):
         model = find_model(folder, dataset) or _train(folder, dataset, classifier())
@@ -61,7 +61,7 @@ def find_or_train(folder: Path, dataset: Dataset, classifier: Callable[[], TextC
 
 def _train(folder: Path, dataset: Dataset, classifier: TextClassifier) -> Model:
     checkpoint = folder / CHECKPOINT
-    for path in folder.iterdir():  # of a model that is of no use, or was saved in part
+    for path in folder.iterdir():  # of an unusable or partly saved model
         if path.is_dir() and path != checkpoint:
             shutil.rmtree(path)
         elif path != checkpoint:

@@ -1,4 +1,4 @@
-"""Processes that work side by side. One that dies takes only its own task along."""
+"""A pool of processes. One that dies takes only its own task along."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from vmask.grid.worker import Places, Task, Worker
 
 
 class Pool:
-    """Some processes, each with one task at a time.
+    """Processes that each do one task at a time.
 
     Args:
-        experiment: what is run.
-        places: where things are.
+        experiment: the experiment.
+        places: folders and threads.
         jobs: number of processes.
     """
 
@@ -28,17 +28,17 @@ class Pool:
         self.experiment, self.places, self.jobs = experiment, places, jobs
         self.context = multiprocessing.get_context("spawn")  # threads of torch do not survive a fork
         self.running: dict[Connection, tuple[BaseProcess, Task]] = {}
-        self.resting: list[tuple[Connection, BaseProcess]] = []
+        self.idle: list[tuple[Connection, BaseProcess]] = []
 
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End all processes; what they were at goes on from its checkpoint another time."""
-        everyone = [process for process, _ in self.running.values()] + [process for _, process in self.resting]
-        for process in everyone:
+        """End all processes; an interrupted training resumes from its checkpoint in the next run."""
+        processes = [process for process, _ in self.running.values()] + [process for _, process in self.idle]
+        for process in processes:
             process.terminate()
-        for process in everyone:
+        for process in processes:
             process.join()
 
     @property
@@ -47,22 +47,22 @@ class Pool:
         return len(self.running) < self.jobs
 
     def start(self, task: Task) -> None:
-        """Give a task to a process that rests, or to a new one."""
-        self.resting = [one for one in self.resting if one[1].is_alive()]  # one may have died resting
-        pipe, process = self.resting.pop() if self.resting else self._process()
-        with suppress(ConnectionError):  # one that died since then is found by `finished`
+        """Give a task to an idle process, or to a new one."""
+        self.idle = [(pipe, process) for pipe, process in self.idle if process.is_alive()]
+        pipe, process = self.idle.pop() if self.idle else self._process()
+        with suppress(ConnectionError):  # a process that has just died is noticed by `finished`
             pipe.send(task)
         self.running[pipe] = (process, task)
 
     def finished(self) -> Iterator[tuple[Task, str, bool]]:
-        """Wait for tasks to end: each with its error, and whether its process died of it."""
+        """Wait for tasks to end; gives each with its error message, and whether its process died."""
         for pipe in wait(list(self.running)):
             assert isinstance(pipe, Connection)
             process, task = self.running.pop(pipe)
             try:
                 error, died = pipe.recv(), False
-                self.resting.append((pipe, process))
-            except (EOFError, OSError):  # the latter where it died in the middle of its answer
+                self.idle.append((pipe, process))
+            except (EOFError, OSError):  # OSError: it died in the middle of its answer
                 pipe.close()
                 process.join()
                 code = process.exitcode or 0
@@ -72,15 +72,15 @@ class Pool:
             yield task, error, died
 
     def _process(self) -> tuple[Connection, BaseProcess]:
-        here, there = self.context.Pipe()
-        process = self.context.Process(target=serve, args=(there, self.experiment, self.places), daemon=True)
+        local, remote = self.context.Pipe()
+        process = self.context.Process(target=serve, args=(remote, self.experiment, self.places), daemon=True)
         process.start()
-        there.close()
-        return here, process
+        remote.close()
+        return local, process
 
 
 def serve(pipe: Connection, experiment: Experiment, places: Places) -> None:
-    """Do tasks until there are no more: what a process of the pool runs."""
+    """Do tasks until there are no more: the main function of a process of the pool."""
     import warnings
 
     import torch
@@ -88,10 +88,10 @@ def serve(pipe: Connection, experiment: Experiment, places: Places) -> None:
     from vmask.errors import VmaskWarning
     from vmask.pretrained.word_vectors import remembering_vectors
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the keyboard's is for the process in charge
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the main process
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(places.threads)
-    warnings.simplefilter("ignore", VmaskWarning)  # said by hundreds of trainings they hide the results
+    warnings.simplefilter("ignore", VmaskWarning)  # repeated by hundreds of trainings they would hide the results
     worker = Worker(experiment, places)
     with suppress(EOFError, ConnectionError), remembering_vectors():
         while True:
@@ -99,9 +99,9 @@ def serve(pipe: Connection, experiment: Experiment, places: Places) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process as soon as the one in charge is gone, be it in the middle of a training.
+    """End this process as soon as the main process is gone, even in the middle of a training.
 
-    Otherwise it would work on for hours, beside the processes of the next run and in the same folders.
+    Otherwise it would go on for hours, beside the processes of the next run and in the same folders.
     """
     parent = multiprocessing.parent_process()
     assert parent is not None

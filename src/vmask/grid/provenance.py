@@ -1,4 +1,4 @@
-"""What a result file says about where and by what it was made."""
+"""Provenance of a result file: versions, machine and commit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def facts(names: Collection[str] = ()) -> dict[str, Any]:
     """Versions, machine and commit, and the versions of the numbers.
 
     Args:
-        names: of masks, models, metrics and the like that are used; the packages that add some of them count too.
+        names: names of the masks, models, metrics and explainers that are used; packages that add some of them are
+            listed too.
     """
     return {
         "versions": {"python": platform.python_version(), **_versions(names)},
@@ -41,11 +42,11 @@ def facts(names: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _versions(names: Collection[str]) -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in (*PACKAGES, *sorted({package_of(point) for point in installed_plugins() if point.name in names})):
         with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def _processor() -> str:
@@ -64,41 +65,43 @@ def number_versions(names: Collection[str] = ()) -> dict[str, int]:
     Args:
         names: as for `facts`.
     """
-    found = {"training": VERSION}
+    versions = {"training": VERSION}
     for registry in (MASKS, MODELS, EXPLAINERS, METRICS):
         for name in sorted(names):
             if name in registry.names():
-                found[f"{registry.kind} {name}"] = registry.get(name).version
+                versions[f"{registry.kind} {name}"] = registry.get(name).version
             elif registry is MODELS and is_encoder_name(name):
-                found[f"{registry.kind} {TRANSFORMER}"] = MODELS.get(TRANSFORMER).version
-    return found
+                versions[f"{registry.kind} {TRANSFORMER}"] = MODELS.get(TRANSFORMER).version
+    return versions
 
 
 @lru_cache(maxsize=1)
 def commit() -> str:
-    """The commit of the source, `+changes` where files differ from it; empty where there is no repository."""
+    """The commit of the source, `+changes` if files differ from it; empty outside of a repository."""
     if not _git("ls-files", "--error-unmatch", str(Path(__file__))):
         return ""  # installed somewhere inside a repository of another project
-    changed = _git("--no-optional-locks", "status", "--porcelain", str(SOURCE))  # it stands in no other git's way
+    changed = _git(
+        "--no-optional-locks", "status", "--porcelain", str(SOURCE)
+    )  # no lock that another git would wait for
     return _git("rev-parse", "--short=10", "HEAD") + ("+changes" if changed else "")
 
 
 def _git(*words: str) -> str:
     try:
-        done = subprocess.run(["git", *words], cwd=SOURCE, capture_output=True, text=True, check=False)
+        result = subprocess.run(["git", *words], cwd=SOURCE, capture_output=True, text=True, check=False)
     except OSError:
         return ""
-    return done.stdout.strip() if not done.returncode else ""
+    return result.stdout.strip() if not result.returncode else ""
 
 
 @contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
-    """Measures the most memory that this process holds inside the `with`, in MB, under `memory_mb` at its end."""
-    found: dict[str, float] = {}
+    """Measure the peak memory of this process inside the `with`; `memory_mb` of the yielded dict is set at its end."""
+    memory: dict[str, float] = {}
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # forget the peak of what came before
-    yield found
-    found["memory_mb"] = round(_peak_bytes() / 2**20, 1)
+    yield memory
+    memory["memory_mb"] = round(_peak_bytes() / 2**20, 1)
 
 
 def _peak_bytes() -> int:

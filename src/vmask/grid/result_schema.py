@@ -1,4 +1,4 @@
-"""What the files of results look like, so that one that was changed by hand is named before a report trips over it.
+"""The schema of result files, so that one that was changed by hand is named before a report fails on it.
 
 Shapes are those of `vmask._core.json_schema`.
 """
@@ -15,7 +15,7 @@ from vmask.errors import DataError
 _OF = {"dataset": str, "model": str, "mask": str, "variant": str}
 _FACTS = {
     **{"versions": Values(str), "machine": str, "commit": (str, NOTHING), "threads": int, "data": str},
-    **{"numbers": Values(int), "code": str},  # `code` is of older files
+    **{"numbers": Values(int), "code": str},  # `code`: in older files
 }
 _ROWS = [[(str, *NUMBER)]]
 _IMPORTANCE = {
@@ -72,10 +72,10 @@ _UNFINISHED = {"status": str, "facts": dict, "cell": dict, "dataset": dict, "mea
 
 
 def check_record(record: Mapping[str, Any], path: Path) -> None:
-    """See that what a file of results has is of the types that its readers count on.
+    """Check that the values of a result file have the types that its readers expect.
 
     Raises:
-        DataError: naming the file and the place in it.
+        DataError: with the file and the place in it.
     """
     kind = path.parent.name
     shape: Any = _DATA

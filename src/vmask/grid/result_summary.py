@@ -1,4 +1,4 @@
-"""What result files hold for tables and figures: numbers with few digits, words, a handful of explained texts."""
+"""The content of result files for tables and figures: rounded numbers, words, a few explained texts."""
 
 from __future__ import annotations
 
@@ -15,55 +15,55 @@ from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.evaluation.result import Evaluation
 from vmask.explain.explanation_file import read_explanations
-from vmask.grid.informative_words import telling_words
+from vmask.grid.informative_words import informative_words
 from vmask.metrics.contract import FLOORS
 from vmask.text.words import count_words
 
 DIGITS = 5
 TOP = 50
 SCATTERED = 1500
-"""Words of a scatter plot, at most, drawn at random beside those at the top."""
+"""Maximum number of words in a scatter plot, drawn at random."""
 
 
 def short(value: Any) -> Any:
-    """JSON values with few digits; a number that is none becomes null."""
+    """JSON values rounded to few digits; NaN and infinity become null."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}") if isfinite(value) else None
     if isinstance(value, Mapping):
-        return {key: short(one) for key, one in value.items()}
+        return {key: short(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [short(one) for one in value]
+        return [short(inner) for inner in value]
     return value
 
 
-def numbers(found: Evaluation) -> list[dict[str, Any]]:
+def numbers(evaluation: Evaluation) -> list[dict[str, Any]]:
     """All scores with their intervals over texts."""
     names = ("metric", "by", "hide", "part", "value", "low", "high", "n", "headline")
-    return [short({name: getattr(score, name) for name in names}) for score in found.scores]
+    return [short({name: getattr(score, name) for name in names}) for score in evaluation.scores]
 
 
-def kept_values(found: Evaluation) -> list[dict[str, Any]]:
-    """The values of every text; 0 and 1 as a string of digits, with `.` where there is no value.
+def kept_values(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """The values of every text; 0 and 1 as a string of digits, with `.` for a missing value.
 
-    Of floors the scores suffice. Metrics over words, such as correlations, have no values of texts.
+    Left out are floors, whose scores suffice, and metrics over words, such as correlations.
     """
     kept = []
-    for key in found.measured():
-        series = found.found[0][key]
-        if key[1] in FLOORS or series.values.ndim != 1 or not found.metric(key[0]).averaged:
+    for key in evaluation.measured():
+        series = evaluation.found[0][key]
+        if key[1] in FLOORS or series.values.ndim != 1 or not evaluation.metric(key[0]).averaged:
             continue
         known = series.values[np.isfinite(series.values)]
         if np.isin(known, (0, 1)).all():
-            values: Any = "".join("." if not isfinite(one) else str(int(one)) for one in series.values)
+            values: Any = "".join(str(int(value)) if isfinite(value) else "." for value in series.values)
         else:
-            values = [None if not isfinite(one) else float(f"{one:.4f}") for one in series.values]
+            values = [float(f"{value:.4f}") if isfinite(value) else None for value in series.values]
         named = dict(zip(("metric", "by", "hide", "part"), key, strict=True))
         kept.append({**named, "over": series.over, "values": values})
     return kept
 
 
 def importance(classifier: TextClassifier) -> dict[str, Any] | None:
-    """The words of a model that ranks them: at the top, most frequent, and a draw of all for the scatter plot."""
+    """The words of a model that ranks them: the top ones, the most frequent, and a random draw for the scatter plot."""
     if not classifier.predictor_.ranks_words:
         return None
     words = classifier.word_importance()
@@ -74,7 +74,7 @@ def importance(classifier: TextClassifier) -> dict[str, Any] | None:
         "top": [_row(word) for word in words[:TOP]],
         "top_seen_5": [_row(word) for word in words if word.count >= 5][:TOP],
         "frequent": [_row(word) for word in frequent[:TOP]],
-        "drawn": [[word.count, short(float(word.score))] for word in (words[i] for i in sorted(drawn))],
+        "drawn": [[words[i].count, short(float(words[i].score))] for i in sorted(drawn)],
     }
 
 
@@ -83,33 +83,33 @@ def _row(word: Any) -> list[Any]:
 
 
 def examples(folder: Path, wanted: int, long: int, dataset: Dataset) -> list[dict[str, Any]]:
-    """The first explained texts that are not too long, with what each method says of their words."""
+    """The first explained texts that are not too long, with the scores of each method."""
     if not wanted:
         return []
     test = dataset.splits["test"]
     truth = dict(zip(test.texts, test.labels, strict=True))
-    found: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         if path.stem == "random":
             continue
-        fitting = (one for one in read_explanations(path) if 3 <= len(one.spans) <= long)
-        for one in islice(fitting, wanted):
-            row = found.setdefault(
-                one.text, {"text": one.text, "label": str(truth.get(one.text)), "predicted": str(one.target)}
-            )
-            row["spans"] = [list(span) for span in one.spans]
-            row[path.stem] = [round(float(score), 4) for score in one.scores]
-    return list(found.values())
+        fitting = (explanation for explanation in read_explanations(path) if 3 <= len(explanation.spans) <= long)
+        for explanation in islice(fitting, wanted):
+            text = explanation.text
+            first = {"text": text, "label": str(truth.get(text)), "predicted": str(explanation.target)}
+            row = rows.setdefault(text, first)
+            row["spans"] = [list(span) for span in explanation.spans]
+            row[path.stem] = [round(float(score), 4) for score in explanation.scores]
+    return list(rows.values())
 
 
-def described(dataset: Dataset, name: str) -> dict[str, Any]:
-    """What reports say about a dataset: sizes, classes, lengths, vocabulary, and what the test labels are."""
+def describe_dataset(dataset: Dataset, name: str) -> dict[str, Any]:
+    """The facts about a dataset for reports: sizes, classes, lengths, vocabulary and the test labels."""
     card, defaults = dataset.card, dataset.defaults
     train, cleaning = dataset.splits["train"], defaults.get("cleaning") or "gentle"
     counts = count_words(train.texts, cleaning)
-    known = counts  # what the paper's size of the vocabulary is of
+    known = counts  # the paper's size of the vocabulary is counted over these
     if card is not None and card.vocabulary_over == "all":
-        known = sum((count_words(dataset.splits[one].texts, cleaning) for one in ("dev", "test")), counts)
+        known = sum((count_words(dataset.splits[split].texts, cleaning) for split in ("dev", "test")), counts)
     test = dataset.splits.get("test")
     order = {label: number for number, label in enumerate(dataset.labels)}
     return {
@@ -125,11 +125,11 @@ def described(dataset: Dataset, name: str) -> dict[str, Any]:
         "max_words": defaults.get("max_words"),
         "words_seen": len(counts),
         "words_kept": sum(count >= (defaults.get("min_count") or 1) for count in known.values()),
-        "telling": telling_words(train.texts, [str(label) for label in train.labels], cleaning),
+        "telling": informative_words(train.texts, [str(label) for label in train.labels], cleaning),
         "test_labels": None if test is None else _joined([str(order[label]) for label in test.labels]),
     }
 
 
 def _joined(numbers: list[str]) -> str | list[str]:
-    """Numbers of one digit as a string, which is short; others as a list."""
+    """Numbers of one digit as a string, which is shorter; others as a list."""
     return "".join(numbers) if max(map(len, numbers), default=0) == 1 else numbers

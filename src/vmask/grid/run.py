@@ -1,4 +1,4 @@
-"""Run an experiment: what is to do, in which order, how long it may take; then do it, some pieces side by side."""
+"""Run an experiment: which tasks there are, in which order, how long they take; then do them in parallel."""
 
 from __future__ import annotations
 
@@ -24,26 +24,28 @@ from vmask.grid.warm_start import start_of
 from vmask.grid.worker import Places, Task, write_failure
 
 Outcome = Literal["done", "failed", "skipped", "there"]
-"""`skipped`: what it needs failed. `there`: after its search was done again, it turned out to be done already."""
+"""`skipped`: a task that it needs failed. `there`: done already, as turned out after its search was done again."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which pieces of work are done again.
+    """Which finished tasks are done again.
 
     Attributes:
-        failed: those that failed before.
-        stale: those whose numbers are of an older version.
+        failed: tasks that failed before.
+        stale: tasks whose numbers are of an older version.
     """
 
     failed: bool = False
     stale: bool = False
 
     def to_do(self, state: State) -> bool:
-        """Whether a piece that stands so is work."""
-        return (
-            state in ("missing", "changed") or (state == "failed" and self.failed) or (state == "older" and self.stale)
-        )
+        """Whether a task in this state is to be done."""
+        if state == "failed":
+            return self.failed
+        if state == "older":
+            return self.stale
+        return state in ("missing", "changed")
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Local:
     """A dataset as it is on this machine.
 
     Attributes:
-        fingerprint: of its texts and labels.
-        size: how large it is.
+        fingerprint: fingerprint of its texts and labels.
+        size: number of texts and words.
     """
 
     fingerprint: str
@@ -64,11 +66,11 @@ class Grid:
     """An experiment and its results.
 
     Attributes:
-        experiment: what is run.
-        places: where things are.
-        wanted: what is done again.
-        where: the cells that count; others are trained only where these need them.
-        tasks: all pieces of work, in their order.
+        experiment: the experiment.
+        places: folders and threads.
+        wanted: which finished tasks are done again.
+        where: the selected cells; others are trained only if these need them.
+        tasks: all tasks in their order.
     """
 
     experiment: Experiment
@@ -82,37 +84,37 @@ class Grid:
         self.tasks = list(dict.fromkeys(tasks_of(self.experiment, self.where)))  # two blocks may share a search
 
     def state(self, task: Task) -> State:
-        """How a piece of work stands."""
-        asked = task.asked(self.store, self.experiment.search)
-        if asked is None:
+        """The state of a task."""
+        request = task.request(self.store, self.experiment.search)
+        if request is None:
             return "missing"
         local = self._local(task.combination.dataset)
         data = None if local is None else local.fingerprint
-        return self.store.state(task.path(self.store), identity(asked), number_versions(task.uses), data)
+        return self.store.state(task.path(self.store), identity(request), number_versions(task.uses), data)
 
-    def run(self, jobs: int, told: Callable[[Task, Outcome, str], None]) -> Counter[str]:
-        """Do what is to do.
+    def run(self, jobs: int, on_outcome: Callable[[Task, Outcome, str], None]) -> Counter[str]:
+        """Do the tasks that are to be done.
 
         Args:
-            jobs: processes that work side by side.
-            told: is told of every piece what became of it, with its error or nothing.
+            jobs: number of processes.
+            on_outcome: called with the outcome of each task and its error message, empty if there is none.
 
         Returns:
-            How many had which outcome.
+            The number of tasks with each outcome.
         """
         count: Counter[str] = Counter({"done": 0, "failed": 0, "skipped": 0, "there": 0})
         states = {task: self.state(task) for task in self.tasks}
         self._tidy(task for task, state in states.items() if state == "done")
         waiting = [task for task, state in states.items() if self.wanted.to_do(state)]
-        open_ = set(waiting)  # not done yet: waiting or running
-        failed: set[Task] = {task for task, state in states.items() if task not in open_ and state == "failed"}
+        unfinished = set(waiting)  # waiting or running
+        failed: set[Task] = {task for task, state in states.items() if task not in unfinished and state == "failed"}
 
-        def ended(task: Task, outcome: Outcome, error: str = "") -> None:
-            open_.discard(task)
+        def finish(task: Task, outcome: Outcome, error: str = "") -> None:
+            unfinished.discard(task)
             if outcome in ("failed", "skipped"):
                 failed.add(task)
             count[outcome] += 1
-            told(task, outcome, error)
+            on_outcome(task, outcome, error)
 
         with Pool(self.experiment, self.places, min(jobs, max(len(waiting), 1))) as pool:
             while waiting or pool.running:
@@ -120,68 +122,71 @@ class Grid:
                     if not pool.free:
                         break
                     needs = needs_of(task, self.experiment)
-                    if any(one in failed for one in needs):
+                    if any(needed in failed for needed in needs):
                         waiting.remove(task)
-                        ended(task, "skipped", "skipped, because what it needs failed")
-                    elif not any(one in open_ for one in needs):
+                        finish(task, "skipped", "skipped, because what it needs failed")
+                    elif not any(needed in unfinished for needed in needs):
                         waiting.remove(task)
                         if self.wanted.to_do(state := self.state(task)):  # its search may have been done since then
                             pool.start(task)
                         elif state == "failed":
-                            ended(task, "skipped", "skipped, because it failed before")
+                            finish(task, "skipped", "skipped, because it failed before")
                         else:
-                            ended(task, "there")
+                            finish(task, "there")
                 for task, error, died in pool.finished() if pool.running else ():
                     if died:
                         self._write_death(task, error)
-                    ended(task, "failed" if error else "done", error)
+                    finish(task, "failed" if error else "done", error)
         return count
 
     def _tidy(self, done: Iterable[Task]) -> None:
-        """Remove what earlier kills left among the models: temporary files, explanations of stages that are done."""
+        """Remove what killed runs left among the models: temporary files, explanations of finished stages."""
         sweep(self.places.models)
         for task in done:
             if task.stage is not None:
-                for kept in self.places.models.glob(f"{escape(task.of.key)}--*.{escape(task.stage.name)}"):
-                    remove_folder(kept)
+                for explanations in self.places.models.glob(f"{escape(task.of.key)}--*.{escape(task.stage.name)}"):
+                    remove_folder(explanations)
 
     def _write_death(self, task: Task, error: str) -> None:
-        asked = task.asked(self.store, self.experiment.search) or {}
-        write_failure(self.store, task, {"identity": identity(asked), "asked": asked}, error)
+        request = task.request(self.store, self.experiment.search) or {}
+        write_failure(self.store, task, {"identity": identity(request), "asked": request}, error)
 
     def seconds_left(self, tasks: Iterable[Task], jobs: int) -> tuple[float, int]:
-        """Estimated seconds for some tasks, by what like ones took, and how many tasks have nothing to go by."""
+        """Estimated seconds for some tasks, from similar ones, and the number of tasks without an estimate."""
         seconds, unknown = seconds_left(tasks, self.store, lru_cache(maxsize=None)(self._size))
         return seconds / max(jobs, 1), unknown
 
     def _size(self, dataset: str) -> Size | None:
-        known = self.store.read(self.store.data(short_name(dataset)))
-        if known is not None:
-            return size_of_record(known)
+        record = self.store.read(self.store.data(short_name(dataset)))
+        if record is not None:
+            return size_of_record(record)
         local = self._local(dataset)
         return None if local is None else local.size
 
     def _read_local(self, dataset: str) -> Local | None:
-        """What lies on this machine under the name of a dataset; nothing is fetched to know it."""
+        """The dataset of this name on this machine; nothing is downloaded."""
         folders = (self.places.data_dir, os.environ.get("VMASK_DATA"))
-        paths = (Path(dataset), *(Path(one).expanduser() / dataset for one in folders if one))
+        paths = (Path(dataset), *(Path(folder).expanduser() / dataset for folder in folders if folder))
         if not any(path.exists() for path in paths):
             return None
         try:
-            found = load_dataset(dataset, data_dir=self.places.data_dir)
-        except VmaskError:  # those who need it will say so
+            loaded = load_dataset(dataset, data_dir=self.places.data_dir)
+        except VmaskError:  # a task that needs it reports the error
             return None
-        return Local(found.fingerprint, size_of_dataset(found))
+        return Local(loaded.fingerprint, size_of_dataset(loaded))
 
 
 def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
-    """All pieces of work: dataset by dataset the searches, then the trainings, then the stages, low seeds first.
+    """All tasks: dataset by dataset the searches, then the trainings, then the stages, low seeds first.
 
     So the cells of an early block of the grid are complete before a later block begins.
     """
     chosen = [cell for cell in experiment.cells if where.fits(cell)]
-    stages = {cell: [(one, experiment.ranker_of(cell, one)) for one in experiment.stages_of(cell)] for cell in chosen}
-    needed = {*chosen, *(ranker for pairs in stages.values() for _, ranker in pairs if ranker is not None)}
+    stages = {
+        cell: [(stage, experiment.ranker_of(cell, stage)) for stage in experiment.stages_of(cell)] for cell in chosen
+    }
+    rankers = {ranker for pairs in stages.values() for _, ranker in pairs if ranker is not None}
+    needed = {*chosen, *rankers}
     needed |= {start for cell in needed if (start := start_of(experiment, cell)) is not None}
     for block in _blocks([cell for cell in experiment.cells if cell in needed]):
         if experiment.search is not None:
@@ -196,7 +201,7 @@ def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
 
 
 def _blocks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
-    """Cells of one dataset that stand together in the grid."""
+    """Consecutive cells of one dataset."""
     block: list[Cell] = []
     for cell in cells:
         if block and cell.combination.dataset != block[-1].combination.dataset:
@@ -208,11 +213,14 @@ def _blocks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
 
 
 def needs_of(task: Task, experiment: Experiment) -> list[Task]:
-    """What must be done before a piece of work."""
+    """The tasks that must be done before a task."""
     if isinstance(task.of, Combination):
         return []
     if task.stage is None:
-        searched = experiment.search is not None and len(experiment.search.trials(task.of.combination)) > 1
-        start = start_of(experiment, task.of)
-        return [*([Task(task.of.combination)] if searched else []), *([] if start is None else [Task(start)])]
-    return [Task(task.of), *([] if task.ranker is None else [Task(task.ranker)])]
+        needs = []
+        if experiment.search is not None and len(experiment.search.trials(task.of.combination)) > 1:
+            needs.append(Task(task.of.combination))
+        if (start := start_of(experiment, task.of)) is not None:
+            needs.append(Task(start))
+        return needs
+    return [Task(task.of)] if task.ranker is None else [Task(task.of), Task(task.ranker)]

@@ -1,4 +1,4 @@
-"""Search for hyperparameters on the dev set: a few trials of every combination, with one seed. Test is never read."""
+"""Hyperparameter search on the dev set: a few trials of every combination with one seed. Test texts are never read."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from vmask._core.locks import taking_turns
-from vmask.grid.cell import Combination, identity, short_name
+from vmask.grid.cell import Combination, identity
 from vmask.grid.spec import Search
 from vmask.grid.store import Store
 
 
-def asked_of_search(search: Search, of: Combination) -> dict[str, Any]:
-    """All that decides what a search finds."""
+def search_request(search: Search, of: Combination) -> dict[str, Any]:
+    """Everything that determines the result of a search."""
     return {"options": dict(of.options), "seed": search.seed, "trials": search.trials(of)}
 
 
@@ -23,56 +23,60 @@ def run_search(
     trial: Callable[[Mapping[str, Any]], dict[str, Any]],
     facts: Mapping[str, Any],
 ) -> None:
-    """Try what is left to try, and write the file after every trial, so that a search goes on where it was cut off.
+    """Do the remaining trials and write the file after each, so that an interrupted search can be continued.
 
     Args:
-        store: where the file is.
-        search: what is tried.
+        store: the result files.
+        search: the options to try.
         of: the combination.
-        trial: trains with some options and says how it went on dev, as `dev_accuracy` and more.
-        facts: of the machine and the versions.
+        trial: trains with some options and gives `dev_accuracy` and more.
+        facts: versions and machine, see `provenance.facts`.
     """
-    asked = asked_of_search(search, of)
-    path, wanted = store.search(of.key), identity(asked)
+    request = search_request(search, of)
+    path, requested = store.search(of.key), identity(request)
 
-    def there(*states: str) -> list[dict[str, Any]]:
-        """The trials that are written down already, by another process too."""
-        before = store.read(path) or {}
-        same = before.get("identity") == wanted and before.get("status") in states and _alike(before, facts)
-        return list(before["trials"]) if same else []
+    def recorded_trials(*states: str) -> list[dict[str, Any]]:
+        """The trials in the file, including those of other processes."""
+        record = store.read(path) or {}
+        usable = record.get("identity") == requested and record.get("status") in states and _same_facts(record, facts)
+        return list(record["trials"]) if usable else []
 
-    done = there("running")
-    about = {"dataset": short_name(of.dataset), "model": short_name(of.model), "mask": of.mask, "variant": of.variant}
-    while len(done) < len(asked["trials"]):
-        options = asked["trials"][len(done)]
+    done = recorded_trials("running")
+    while len(done) < len(request["trials"]):
+        options = request["trials"][len(done)]
         done.append({"options": options, **trial(options)})
-        record = {"combination": about, "identity": wanted, "asked": asked, "trials": done, "facts": facts}
-        left = len(done) < len(asked["trials"])
+        record = {
+            "combination": of.to_dict(),
+            "identity": requested,
+            "asked": request,
+            "trials": done,
+            "facts": facts,
+        }
+        left = len(done) < len(request["trials"])
         with taking_turns(path.parent):
-            others = there("running", "done")
-            if left and len(others) >= len(done):  # another grid is at it too, and further on
-                done = others
+            recorded = recorded_trials("running", "done")
+            if left and len(recorded) >= len(done):  # another grid does the same search, and is further on
+                done = recorded
                 continue
             state = {"status": "running" if left else "done", "chosen": None if left else best(done)}
             store.write(path, {**state, **record})
 
 
-def _alike(before: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
-    """Whether its trials were made by the same versions on a like machine, whatever the commit."""
-    found = before.get("facts", {})
-    return {**found, "commit": ""} == {**facts, "commit": ""}
+def _same_facts(record: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
+    """Whether the trials of a record were made by the same versions on the same kind of machine, at any commit."""
+    return {**record.get("facts", {}), "commit": ""} == {**facts, "commit": ""}
 
 
 def best(trials: Sequence[Mapping[str, Any]]) -> int:
-    """The number of the trial with the highest dev accuracy, ties to the earlier one."""
+    """The index of the trial with the highest dev accuracy, the earliest of ties."""
     return max(range(len(trials)), key=lambda number: (trials[number]["dev_accuracy"], -number))
 
 
 def chosen_options(store: Store, search: Search | None, of: Combination) -> dict[str, Any] | None:
-    """The options that a combination's cells are trained with, those of the search included.
+    """The options that a combination's cells are trained with, including those chosen by the search.
 
     Returns:
-        None where the search is still to be done.
+        None if the search is not done yet.
     """
     if search is None:
         return dict(of.options)
@@ -80,7 +84,7 @@ def chosen_options(store: Store, search: Search | None, of: Combination) -> dict
     if len(trials) == 1:  # nothing to choose from
         return {**of.options, **trials[0]}
     record = store.read(store.search(of.key))
-    wanted = identity(asked_of_search(search, of))
-    if record is None or record.get("status") != "done" or record.get("identity") != wanted:
+    requested = identity(search_request(search, of))
+    if record is None or record.get("status") != "done" or record.get("identity") != requested:
         return None
     return {**of.options, **record["trials"][record["chosen"]]["options"]}

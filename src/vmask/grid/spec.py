@@ -1,4 +1,4 @@
-"""The file of an experiment: which cells there are, how hyperparameters are searched for, what is measured of each."""
+"""The YAML file of an experiment: its cells, the hyperparameter search, what is measured of each cell."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ ALL = "all"
 MOST_SEEDS = 1_000
 MOST_CELLS = 100_000
 MOST_NUMBER = 10**9
-"""Largest number of texts, of words or for a seed that the file may ask for."""
+"""Largest number of texts or words, and largest seed, in the file."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """Which cells something is for; an empty tuple is all."""
+    """A selection of cells; an empty tuple selects all."""
 
     datasets: tuple[str, ...] = option((), "datasets")
     models: tuple[str, ...] = option((), "models")
@@ -38,7 +38,7 @@ class Where:
     seeds: tuple[int, ...] = option((), "seeds", most=LARGEST_SEED)
 
     def fits(self, cell: Cell) -> bool:
-        """Whether a cell is one of them."""
+        """Whether a cell is selected."""
         of = cell.combination
         return (
             _among(of.dataset, self.datasets)
@@ -50,18 +50,18 @@ class Where:
 
 @dataclass(frozen=True)
 class Stage:
-    """What is measured of a trained cell, into a file of its own.
+    """What is measured of a trained cell, with a result file of its own.
 
     Attributes:
-        name: part of the file's name; several of one name have different `where`, and the first that fits counts.
+        name: part of the file's name; of stages with the same name the first that selects a cell is used.
         where: the cells that it is for.
-        metrics: as `evaluate` takes them.
-        explainers: likewise.
-        n: texts that are explained, at most.
+        metrics: metrics with their options, as for `evaluate`.
+        explainers: explainers with their options, as for `evaluate`.
+        n: maximum number of explained texts.
         hide: ways of hiding words.
         ranking: the training method whose model, of the same seed, ranks the words; empty for the model itself.
-        examples: texts whose explanations are kept in the file, at most.
-        long: longest text, in words, that is kept as an example.
+        examples: maximum number of texts whose explanations are kept in the file.
+        long: maximum number of words of such a text.
     """
 
     name: str
@@ -74,20 +74,20 @@ class Stage:
     examples: int = 0
     long: int = 40
 
-    def asked(self) -> dict[str, Any]:
-        """All that decides its result."""
+    def request(self) -> dict[str, Any]:
+        """Everything that determines the result."""
         return {key: value for key, value in dataclasses.asdict(self).items() if key not in ("name", "where")}
 
 
 @dataclass(frozen=True)
 class Search:
-    """Options that are tried for every combination on the dev set, before any of its cells.
+    """Options that are tried for every combination on the dev set, before any of its cells is trained.
 
     Attributes:
-        seed: the one that all trials are trained with.
+        seed: seed of all trials.
         shared: for each model the options of every trial, the same for all methods.
-        of_methods: for each method what its trials have beside these, trial by trial.
-        datasets: those that are searched on, empty for all; on others the first trial is taken.
+        of_methods: for each method the additional options of every trial.
+        datasets: datasets to search on, empty for all; on others the first trial is used.
     """
 
     seed: int
@@ -96,24 +96,28 @@ class Search:
     datasets: tuple[str, ...] = ()
 
     def trials(self, of: Combination) -> list[dict[str, Any]]:
-        """The options of every trial of a combination; one trial where there is nothing to search."""
-        number = None if _among(of.dataset, self.datasets) else 1
-        shared = [dict(one) for one in self.shared.get(of.model, ())][:number]
+        """The options of every trial of a combination; a single trial if there is nothing to search."""
+        shared = list(self.shared.get(of.model, ()))
+        if not _among(of.dataset, self.datasets):
+            shared = shared[:1]
         own = self.of_methods.get(of.mask, ())
-        return [{**one, **(own[number] if number < len(own) else {})} for number, one in enumerate(shared)] or [{}]
+        trials = []
+        for number, options in enumerate(shared):
+            trials.append({**options, **(own[number] if number < len(own) else {})})
+        return trials or [{}]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment, as its file describes it.
+    """An experiment, as described by its file.
 
     Attributes:
-        name: what it is called.
-        title: one line about it.
-        out: folder of its results, from where the command is run.
-        cells: all of them, in the order in which they are run.
-        stages: what is measured of them.
-        search: the search for hyperparameters, if there is one.
+        name: name of the experiment.
+        title: description in one line.
+        out: folder of the results, relative to the working directory.
+        cells: all cells in the order in which they are run.
+        stages: what is measured of the cells.
+        search: the hyperparameter search, or None.
     """
 
     name: str
@@ -124,25 +128,25 @@ class Experiment:
     search: Search | None
 
     def stages_of(self, cell: Cell) -> list[Stage]:
-        """What is measured of a cell: of each name the first that is for it."""
-        found: dict[str, Stage] = {}
+        """The stages of a cell: for each name the first that selects the cell."""
+        stages: dict[str, Stage] = {}
         for stage in self.stages:
             if stage.where.fits(cell):
-                found.setdefault(stage.name, stage)
-        return list(found.values())
+                stages.setdefault(stage.name, stage)
+        return list(stages.values())
 
     def ranker_of(self, cell: Cell, stage: Stage) -> Cell | None:
         """The cell whose model ranks the words for a stage.
 
         Raises:
-            ConfigError: where the experiment has no such cell.
+            ConfigError: if the experiment has no such cell.
         """
         if not stage.ranking:
             return None
         wanted = dataclasses.replace(cell.combination, mask=stage.ranking)
-        for other in self.cells:
-            if other.seed == cell.seed and other.combination.key == wanted.key:
-                return other
+        for ranker in self.cells:
+            if ranker.seed == cell.seed and ranker.combination.key == wanted.key:
+                return ranker
         raise ConfigError(
             f"Stage {stage.name} of {cell.key} needs the model of {wanted.key}--s{cell.seed}, which the experiment "
             "does not train. Add it to the grid, or leave `ranking` out."
@@ -153,8 +157,8 @@ def read_experiment(path: str | Path) -> Experiment:
     """Read the file of an experiment, strictly.
 
     Raises:
-        FileMissing: where there is none.
-        ConfigError: for a key or a name that is not known, with the nearest one.
+        FileMissing: if there is no such file.
+        ConfigError: for an unknown key or name, with the nearest known one.
     """
     path = Path(path)
     try:
@@ -174,12 +178,12 @@ def read_experiment(path: str | Path) -> Experiment:
 
 
 def parse_where(text: str) -> Where:
-    """`dataset=trec,model=cnn` as a filter; one name may stand several times.
+    """`dataset=trec,model=cnn` as a filter; a name may be repeated.
 
     Raises:
-        ConfigError: for what is no `name=value`.
+        ConfigError: for anything but `name=value`.
     """
-    found: dict[str, list[Any]] = {}
+    selected: dict[str, list[Any]] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = part.partition("=")
         field_name = f"{name.strip()}s"
@@ -189,8 +193,8 @@ def parse_where(text: str) -> Where:
                 "names are dataset, model, mask and seed."
             )
         values = parse_seeds(value) if field_name == "seeds" else [value.strip()]
-        found.setdefault(field_name, []).extend(values)
-    return make(Where, found)
+        selected.setdefault(field_name, []).extend(values)
+    return make(Where, selected)
 
 
 def parse_seeds(value: Any) -> list[int]:
@@ -200,51 +204,51 @@ def parse_seeds(value: Any) -> list[int]:
         ConfigError: for anything else.
     """
     parts = [str(part).strip() for part in (value if isinstance(value, list) else str(value).split(","))]
-    found = [re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part) for part in parts]
-    ranges = [range(int(one[1]), int(one[2] or one[1]) + 1) if one else range(0) for one in found]
+    matches = [re.fullmatch(r"([0-9]{1,18})(?:-([0-9]{1,18}))?", part) for part in parts]
+    ranges = [range(int(match[1]), int(match[2] or match[1]) + 1) if match else range(0) for match in matches]
     if not ranges or not all(ranges):
         raise ConfigError(f"seeds is {short(value)}. Write them as 0-4 or 0,2,5.")
     if (count := sum(map(len, ranges))) > MOST_SEEDS:
-        raise ConfigError(f"seeds is {short(value)}: {count:,} seeds, of which at most {MOST_SEEDS:,} are taken.")
-    return [seed for one in ranges for seed in one]
+        raise ConfigError(f"seeds is {short(value)}: {count:,} seeds, more than the maximum of {MOST_SEEDS:,}.")
+    return [seed for seeds in ranges for seed in seeds]
 
 
 def check_where(where: Where, cells: Collection[Cell], of: str) -> None:
-    """See that some cell has every name of a filter: a misspelt one would leave out what is wanted and say nothing.
+    """Check that every name of a filter occurs in a cell: a misspelt one would silently select nothing.
 
     Raises:
-        ConfigError: for one that no cell has, with the nearest one.
+        ConfigError: for a name that no cell has, with the nearest one.
     """
     for f in dataclasses.fields(Where):
         for value in getattr(where, f.name):
             if not any(Where(**{f.name: (value,)}).fits(cell) for cell in cells):
                 kind = f.name[:-1]
-                there = list(dict.fromkeys(str(cell.to_dict()[kind]) for cell in cells))
+                available = list(dict.fromkeys(str(cell.to_dict()[kind]) for cell in cells))
                 raise ConfigError(
-                    f"{of} asks for {kind} {value!r}, which no cell has.{did_you_mean(str(value), there)} "
-                    f"Available: {', '.join(there)}."
+                    f"{of} asks for {kind} {value!r}, which no cell has.{did_you_mean(str(value), available)} "
+                    f"Available: {', '.join(available)}."
                 )
 
 
 _TOP = ("name", "title", "out", "models", "grid", "stages", "search")
 _BLOCK = ("datasets", "models", "masks", "seeds", "options", "variants")
 _NAME = re.compile(r"\w[\w.+-]*")
-"""What names of files are made of."""
+"""Names that can be part of a file's name."""
 
 
 def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
     _known(loaded, _TOP, "the file")
     models = _mapping(loaded.get("models"), "models", dict)
     blocks = _listed(loaded, "grid", "the file")
-    each = (cell for block in blocks for cell in _cells(block, models, path.parent))
-    cells = dict.fromkeys(islice(each, MOST_CELLS + 1))
+    all_cells = (cell for block in blocks for cell in _cells(block, models, path.parent))
+    cells = dict.fromkeys(islice(all_cells, MOST_CELLS + 1))
     if len(cells) > MOST_CELLS:
-        raise ConfigError(f"the grid has more than {MOST_CELLS:,} cells. Make it smaller, or several of it.")
+        raise ConfigError(f"the grid has more than {MOST_CELLS:,} cells. Make it smaller, or split it.")
     keys = Counter(cell.key for cell in cells)
     if twice := next((key for key, count in keys.items() if count > 1), None):
         raise ConfigError(
-            f"there are two cells {twice}, of different options or of two datasets with one name. Give one of them a "
-            "variant, or rename a dataset."
+            f"there are two cells {twice}, with different options or of two datasets with the same name. Give one of "
+            "them a variant, or rename a dataset."
         )
     search = loaded.get("search")
     return Experiment(
@@ -273,11 +277,11 @@ def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell
         if variant and not _NAME.fullmatch(variant):
             raise ConfigError(f"variant {variant!r} cannot be part of a file's name. Use letters and digits.")
     for dataset in _named(block, "datasets", "a block of `grid`"):
-        found = str(folder / dataset) if (folder / dataset).exists() else dataset  # a file beside the experiment's
+        located = str(folder / dataset) if (folder / dataset).exists() else dataset  # relative to the experiment's file
         for model in block["models"]:
             for mask in masks:
                 for variant, options in variants.items():
-                    of = Combination(found, model, mask, variant, {**models[model], **shared, **options})
+                    of = Combination(located, model, mask, variant, {**models[model], **shared, **options})
                     for seed in parse_seeds(block.get("seeds", 0)):
                         yield Cell(of, seed)
 
@@ -290,15 +294,15 @@ def _stage(loaded: Any) -> Stage:
         where["seeds"] = parse_seeds(where["seeds"])
     values["where"] = make(Where, where, "where.")
     for name, registry in (("metrics", METRICS), ("explainers", EXPLAINERS)):
-        asked = values.get(name) or ()
-        of_each = list(asked.values()) if isinstance(asked, Mapping) else []
-        known = isinstance(asked, (str, list, tuple, Mapping)) and all(isinstance(one, str) for one in asked)
-        if not known or not all(one is None or isinstance(one, Mapping) for one in of_each):
-            raise ConfigError(f"a stage has {name}: {short(asked)}. Write names, or names with their options.")
-        chosen = plugins(registry, asked)
-        for one, options in chosen.items():
-            make(registry.get(one).Options, options or {}, f"{one}.")
-        values[name] = {one: dict(options or {}) for one, options in chosen.items()}
+        selection = values.get(name) or ()
+        options_of_each = list(selection.values()) if isinstance(selection, Mapping) else []
+        named = isinstance(selection, (str, list, tuple, Mapping)) and all(isinstance(key, str) for key in selection)
+        if not named or not all(options is None or isinstance(options, Mapping) for options in options_of_each):
+            raise ConfigError(f"a stage has {name}: {short(selection)}. Write names, or names with their options.")
+        chosen = {plugin: dict(options or {}) for plugin, options in plugins(registry, selection).items()}
+        for plugin, options in chosen.items():
+            make(registry.get(plugin).Options, options, f"{plugin}.")
+        values[name] = chosen
     if not values["metrics"]:
         raise ConfigError(f"stage {values['name']!r} has no metrics. Name some, see `vmask ls metrics`.")
     values["hide"] = tuple(_named(values, "hide", "a stage", list(Stage.hide)))
@@ -325,7 +329,7 @@ def _search(loaded: Any, models: Collection[str]) -> Search:
         if model not in models:
             raise UnknownName("model of `search`", model, models)
     for name, trials in (*search.shared.items(), *search.of_methods.items()):
-        if not all(isinstance(one, dict) for one in trials):
+        if not all(isinstance(options, dict) for options in trials):
             raise ConfigError(f"search has {name}: {trials!r}. Every trial must be options, such as {{beta: 0.3}}.")
     for mask, trials in search.of_methods.items():
         MASKS.get(mask)
@@ -339,7 +343,7 @@ def _search(loaded: Any, models: Collection[str]) -> Search:
 
 
 def _check(experiment: Experiment) -> None:
-    """See that the work can be begun: options that exist, filters that fit some cell, rankings that are trained."""
+    """Check that the experiment can be run: options exist, filters select a cell, rankers are trained."""
     if experiment.search is not None:
         check_where(Where(datasets=experiment.search.datasets), experiment.cells, "`search`")
     for stage in experiment.stages:
@@ -352,7 +356,7 @@ def _check(experiment: Experiment) -> None:
     for of in dict.fromkeys(cell.combination for cell in experiment.cells):
         trials: list[dict[str, Any]] = [{}] if search is None else search.trials(of)
         for options in ({**of.options, **trial} for trial in trials):
-            plans[repr((of.model, of.mask, options))] = (of, options)  # whatever the dataset
+            plans[repr((of.model, of.mask, options))] = (of, options)  # the same for every dataset
     for of, options in plans.values():
         _check_options(of, options)
 
@@ -377,30 +381,32 @@ def _known(values: Any, names: Collection[str], of: str) -> Mapping[str, Any]:
 
 
 def _listed(values: Mapping[str, Any], key: str, of: str, default: list[Any] | None = None) -> list[Any]:
-    """A list, and not one name, whose letters would be taken for names; an empty one only where that is the default."""
-    found = values.get(key, default)
-    if not isinstance(found, list) or (not found and found != default):
-        raise ConfigError(f"{of} has {key}: {found!r}. It must be a list, in [brackets].")
-    return found
+    """A list, and not a string, whose letters would be taken for names; empty only if that is the default."""
+    items = values.get(key, default)
+    if not isinstance(items, list) or (not items and items != default):
+        raise ConfigError(f"{of} has {key}: {items!r}. It must be a list, in [brackets].")
+    return items
 
 
 def _named(values: Mapping[str, Any], key: str, of: str, default: list[Any] | None = None) -> list[str]:
     """A list of names."""
-    found = _listed(values, key, of, default)
-    for one in found:
-        if not isinstance(one, str) or "\0" in one:
+    names = _listed(values, key, of, default)
+    for name in names:
+        if not isinstance(name, str) or "\0" in name:
             raise ConfigError(
-                f"{of} has {short(one)} in {key}, which is no name. Put quotes around it, or take it out."
+                f"{of} has {short(name)} in {key}, which is no name. Put quotes around it, or take it out."
             )
-    return found
+    return names
 
 
 def _mapping(values: Any, of: str, kind: type) -> dict[str, Any]:
-    """Names with their options, or with lists of options; a name alone has none."""
-    if not isinstance(values, Mapping) or not all(one is None or isinstance(one, kind) for one in values.values()):
+    """Names with their options, or with lists of options; empty for a name alone."""
+    if not isinstance(values, Mapping) or not all(
+        value is None or isinstance(value, kind) for value in values.values()
+    ):
         what = "options" if kind is dict else "a list of options"
-        raise ConfigError(f"{of} is {values!r}. It must have names with {what} each.")
-    return {str(name): kind() if one is None else one for name, one in values.items()}
+        raise ConfigError(f"{of} is {values!r}. It must map names to {what}.")
+    return {str(name): kind() if value is None else value for name, value in values.items()}
 
 
 def _number(value: Any, least: int, of: str) -> int:

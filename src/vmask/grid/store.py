@@ -1,4 +1,4 @@
-"""The files of results: what is done, what failed, what was asked for otherwise or has numbers of an older version."""
+"""The result files, and the state of each: done, failed, of another request, or with numbers of an older version."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from vmask.errors import DataError, FileMissing
 from vmask.grid.result_schema import check_record
 
 CELLS, SEARCH, DATA = "cells", "search", "data"
-"""Folders of a results folder: trainings and their stages, searches for hyperparameters, facts about datasets."""
+"""Subfolders: trainings and their stages, hyperparameter searches, facts about datasets."""
 TRAIN = "train"
-"""The stage that comes first, whose file has the cell's bare name."""
+"""The first stage, whose file has the name of the cell alone."""
 
 State = Literal["done", "older", "failed", "missing", "changed"]
-"""`older`: done, with numbers of another version. `changed`: there, but of other options or data than are asked for."""
+"""`older`: done, with numbers of another version. `changed`: done with other options or data than requested."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """A folder of results. A file is there in full or not at all, and a missing one is work to do."""
+    """A folder of results. A file is complete or missing; a missing one is a task to do."""
 
     folder: Path
 
@@ -33,7 +33,7 @@ class Store:
         return self.folder / CELLS / (f"{key}.json" if stage == TRAIN else f"{key}.{stage}.json")
 
     def search(self, key: str) -> Path:
-        """The file of the search for a combination's hyperparameters."""
+        """The file of a combination's hyperparameter search."""
         return self.folder / SEARCH / f"{key}.json"
 
     def data(self, name: str) -> Path:
@@ -41,10 +41,10 @@ class Store:
         return self.folder / DATA / f"{name}.json"
 
     def read(self, path: Path) -> dict[str, Any] | None:
-        """A file, or None where there is none.
+        """The content of a file, or None if it does not exist.
 
         Raises:
-            DataError: for a damaged one.
+            DataError: if the file is damaged.
         """
         try:
             loaded = read_json(path)
@@ -58,26 +58,26 @@ class Store:
         return loaded
 
     def write(self, path: Path, record: Mapping[str, Any]) -> None:
-        """Write a file, whole or not at all: a line for each part, so that changes can be read."""
+        """Write a file atomically, one line for each key, so that diffs are readable."""
         path.parent.mkdir(parents=True, exist_ok=True)
         parts = ",\n".join(f"{json.dumps(key)}: {_compact(value)}" for key, value in record.items())
         write_text(path, f"{{\n{parts}\n}}\n")
 
     def state(self, path: Path, identity: str, numbers: Mapping[str, int], data: str | None = None) -> State:
-        """How it stands with what is asked for now.
+        """The state of a result file for a request.
 
         Args:
             path: the file.
-            identity: of what is asked for.
-            numbers: versions of what makes the numbers; a record without one has version 1.
-            data: fingerprint of the dataset as it is now, None where that is not known.
+            identity: identity of the request.
+            numbers: current versions, see `number_versions`; a record without one has version 1.
+            data: current fingerprint of the dataset, None if unknown.
         """
         record = self.read(path)
         if record is None:
             return "missing"
         if record.get("identity") != identity:
             return "changed"
-        if record.get("status") == "running":  # a search that was cut off
+        if record.get("status") == "running":  # an interrupted search
             return "missing"
         if record.get("status") != "done":
             return "failed"
@@ -87,7 +87,7 @@ class Store:
         return "done" if all(recorded.get(name, 1) == version for name, version in numbers.items()) else "older"
 
     def records(self, folder: str = CELLS) -> Iterator[dict[str, Any]]:
-        """All files of one of the folders, in the order of their names."""
+        """All files of a subfolder, in the order of their names."""
         for path in sorted((self.folder / folder).glob("*.json")):
             record = self.read(path)
             if record is not None:
@@ -95,9 +95,10 @@ class Store:
 
 
 def _data_of(record: Mapping[str, Any]) -> str | None:
-    """The fingerprint of the dataset that a training, a stage or a search is of; None where it does not say."""
-    found = (record.get("dataset", {}).get("fingerprint"), record.get("measured", {}).get("fingerprint"))
-    return next(filter(None, (*found, record.get("facts", {}).get("data"))), None)
+    """The fingerprint of the dataset of a training, a stage or a search; None if it is not recorded."""
+    places = (("dataset", "fingerprint"), ("measured", "fingerprint"), ("facts", "data"))
+    fingerprints = (record.get(part, {}).get(key) for part, key in places)
+    return next(filter(None, fingerprints), None)
 
 
 def _compact(value: Any) -> str:

@@ -1,8 +1,7 @@
-"""Do one piece of a grid's work: search, train or measure, and write its file."""
+"""Do one task of a grid: search, train or measure, and write its file."""
 
 from __future__ import annotations
 
-import logging
 import time
 import traceback
 from collections.abc import Mapping
@@ -23,8 +22,8 @@ from vmask.evaluation.measure import evaluate
 from vmask.grid.cell import Cell, Combination, identity, short_name
 from vmask.grid.model_store import Model, find_model, find_or_train
 from vmask.grid.provenance import facts, number_versions, peak_memory
-from vmask.grid.result_summary import described, examples, importance, kept_values, numbers, short
-from vmask.grid.search import asked_of_search, chosen_options, run_search
+from vmask.grid.result_summary import describe_dataset, examples, importance, kept_values, numbers, short
+from vmask.grid.search import chosen_options, run_search, search_request
 from vmask.grid.spec import Experiment, Search, Stage
 from vmask.grid.store import TRAIN, Store
 from vmask.grid.warm_start import start_of
@@ -32,19 +31,17 @@ from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
 
-log = logging.getLogger("vmask")
-
 
 @dataclass(frozen=True)
 class Places:
-    """Where a grid finds and leaves things.
+    """The folders of a grid, and its threads.
 
     Attributes:
         results: folder of result files.
-        models: folder of model folders, which may be deleted at any time: a model that is missing is trained again.
+        models: folder of model folders, which may be deleted at any time: a missing model is trained again.
         data_dir: folder of datasets, or None.
-        vectors_dir: folder in which files of word vectors are looked for, or None.
-        threads: of every process.
+        vectors_dir: folder of word vector files, or None.
+        threads: threads of each process.
     """
 
     results: Path
@@ -61,12 +58,12 @@ class Places:
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work.
+    """One task of a grid.
 
     Attributes:
-        of: the combination that is searched for, or the cell.
-        stage: what is measured of the cell; None to search or to train.
-        ranker: the cell whose model ranks the words for the stage, if another's does.
+        of: the combination to search for, or the cell.
+        stage: what to measure of the cell; None to search or to train.
+        ranker: another cell whose model ranks the words for the stage, or None.
     """
 
     of: Combination | Cell
@@ -82,56 +79,56 @@ class Task:
 
     @property
     def combination(self) -> Combination:
-        """What it is about, whatever the seed."""
+        """The combination, whatever the seed."""
         return self.of if isinstance(self.of, Combination) else self.of.combination
 
     @property
     def uses(self) -> frozenset[str]:
-        """Names of the dataset, model, mask, metrics and explainers; other packages may have added them."""
+        """Names of the dataset, model, mask, metrics and explainers, which may be of other packages."""
         return uses_of(self.combination, self.stage)
 
     @property
     def title(self) -> str:
-        """What people are shown."""
+        """The title in messages."""
         return f"{self.of.key} {self.kind}"
 
     def path(self, store: Store) -> Path:
-        """The file that it writes."""
+        """The result file."""
         return store.search(self.of.key) if isinstance(self.of, Combination) else store.cell(self.of.key, self.kind)
 
-    def asked(self, store: Store, search: Search | None) -> dict[str, Any] | None:
-        """All that decides its result; None where a search comes first."""
+    def request(self, store: Store, search: Search | None) -> dict[str, Any] | None:
+        """Everything that determines the result; None if a search must be done first."""
         if isinstance(self.of, Combination):
             assert search is not None
-            return asked_of_search(search, self.of)
-        trained = asked_of_training(store, search, self.of)
-        if self.stage is None or trained is None:
-            return trained
-        asked = {"train": identity(trained), **self.stage.asked()}
-        if self.ranker is not None:
-            other = asked_of_training(store, search, self.ranker)
-            return None if other is None else {**asked, "ranker": identity(other)}
-        return asked
+            return search_request(search, self.of)
+        training = training_request(store, search, self.of)
+        if self.stage is None or training is None:
+            return training
+        request = {"train": identity(training), **self.stage.request()}
+        if self.ranker is None:
+            return request
+        ranker = training_request(store, search, self.ranker)
+        return None if ranker is None else {**request, "ranker": identity(ranker)}
 
 
 def uses_of(of: Combination, stage: Stage | None = None) -> frozenset[str]:
-    """What a combination, and a stage of it, is made of."""
-    measured = () if stage is None else (*stage.metrics, *stage.explainers)
-    return frozenset((of.dataset, of.model, of.mask, *measured))
+    """Names of the dataset, model, mask, metrics and explainers of a combination and a stage."""
+    measuring = () if stage is None else (*stage.metrics, *stage.explainers)
+    return frozenset((of.dataset, of.model, of.mask, *measuring))
 
 
-def asked_of_training(store: Store, search: Search | None, cell: Cell) -> dict[str, Any] | None:
-    """All that decides a cell's training; None where a search comes first."""
+def training_request(store: Store, search: Search | None, cell: Cell) -> dict[str, Any] | None:
+    """Everything that determines a cell's training; None if a search must be done first."""
     options = chosen_options(store, search, cell.combination)
     return None if options is None else {**cell.to_dict(), "options": options}
 
 
 class Worker:
-    """Does tasks, one after the other, and keeps the last dataset at hand.
+    """Does tasks one after the other, and keeps the last datasets in memory.
 
     Args:
-        experiment: what is run.
-        places: where things are.
+        experiment: the experiment.
+        places: folders and threads.
     """
 
     def __init__(self, experiment: Experiment, places: Places) -> None:
@@ -139,16 +136,16 @@ class Worker:
         self.dataset = lru_cache(maxsize=2)(self._dataset)
 
     def do(self, task: Task) -> str:
-        """Do a task and write its file, which says so where the task failed.
+        """Do a task and write its file; if the task fails, the file says so.
 
         Returns:
-            The error's message, or nothing.
+            The error message, empty if there is none.
         """
         about: dict[str, Any] = {}
         try:
-            asked = task.asked(self.store, self.experiment.search)
-            assert asked is not None, f"{task.title} was started before its search"
-            about = {"identity": identity(asked), "asked": asked}
+            request = task.request(self.store, self.experiment.search)
+            assert request is not None, f"{task.title} was started before its search"
+            about = {"identity": identity(request), "asked": request}
             if isinstance(task.of, Combination):
                 self._search(task.of)
             elif task.stage is None:
@@ -157,9 +154,9 @@ class Worker:
                 self._measure(task, task.of, task.stage, about)
             return ""
         except Exception as error:  # a failure is a result too, and must not stop the others
-            said = str(error) if isinstance(error, VmaskError) else f"{type(error).__name__}: {error}"
-            write_failure(self.store, task, about, said, traceback.format_exc())
-            return said
+            message = str(error) if isinstance(error, VmaskError) else f"{type(error).__name__}: {error}"
+            write_failure(self.store, task, about, message, traceback.format_exc())
+            return message
 
     def _dataset(self, name: str) -> Dataset:
         return load_dataset(name, data_dir=self.places.data_dir)
@@ -194,46 +191,46 @@ class Worker:
         facts = {**self._facts(uses_of(of)), "data": self.dataset(of.dataset).fingerprint}
         run_search(self.store, self.experiment.search, of, trial, facts)
 
-    def _model(self, cell: Cell, asked: Mapping[str, Any]) -> Model:
-        """The model of a cell by the versions that there are now, trained where it is missing."""
+    def _model(self, cell: Cell, request: Mapping[str, Any]) -> Model:
+        """The model of a cell by the current versions, trained if it is missing."""
         return find_or_train(
-            self.folder(cell, asked, number_versions(uses_of(cell.combination))),
+            self.folder(cell, request, number_versions(uses_of(cell.combination))),
             self.dataset(cell.combination.dataset),
-            lambda: self._classifier(cell.combination, cell.seed, {**asked["options"], **self._start(cell)}),
+            lambda: self._classifier(cell.combination, cell.seed, {**request["options"], **self._start(cell)}),
         )
 
     def _start(self, cell: Cell) -> dict[str, str]:
-        """The option that spares the first of two stages, where another cell is that."""
+        """The option that skips the first of two stages, if another cell is that stage."""
         start = start_of(self.experiment, cell)
         return {} if start is None else {"init_from": str(self._recorded_model(start).folder)}
 
     def _recorded_model(self, cell: Cell) -> Model:
-        """The model that the file of a cell's training is about, also where its numbers are of an older version."""
-        asked = asked_of_training(self.store, self.experiment.search, cell)
-        assert asked is not None
+        """The model described by the file of a cell's training, even if its numbers are of an older version."""
+        request = training_request(self.store, self.experiment.search, cell)
+        assert request is not None
         record = self.store.read(self.store.cell(cell.key))
-        if record is not None and record["status"] == "done" and record["identity"] == identity(asked):
-            folder = self.folder(cell, asked, record["facts"].get("numbers", {}))
-            if found := find_model(folder, self.dataset(cell.combination.dataset)):
-                return found
-        return self._model(cell, asked)
+        if record is not None and record["status"] == "done" and record["identity"] == identity(request):
+            folder = self.folder(cell, request, record["facts"].get("numbers", {}))
+            if model := find_model(folder, self.dataset(cell.combination.dataset)):
+                return model
+        return self._model(cell, request)
 
-    def folder(self, cell: Cell, asked: Mapping[str, Any], numbers: Mapping[str, int]) -> Path:
-        """The model folder of a cell, another one for other options or versions of the numbers."""
-        return self.places.models / f"{cell.key}--{identity({**asked, 'numbers': dict(numbers)})}"
+    def folder(self, cell: Cell, request: Mapping[str, Any], numbers: Mapping[str, int]) -> Path:
+        """The model folder of a cell: different for different options or versions of the numbers."""
+        return self.places.models / f"{cell.key}--{identity({**request, 'numbers': dict(numbers)})}"
 
     def _train(self, cell: Cell, about: Mapping[str, Any]) -> None:
         started = time.perf_counter()
         self._describe_dataset(cell.combination.dataset)
-        found = self._model(cell, about["asked"])
-        classifier, trained = found.classifier, found.trained
+        model = self._model(cell, about["asked"])
+        classifier, trained = model.classifier, model.trained
         dataset = self.dataset(cell.combination.dataset)
         seconds = time.perf_counter() - started
-        if trained is None:  # cut off between the model and the file
+        if trained is None:  # interrupted between saving the model and writing the file
             trained = {**classifier.about_, "memory_mb": None, "resumed": True}
             seconds = trained["seconds"]
         history = short(classifier.history_)
-        model = classifier.predictor_.model
+        parameters = list(classifier.predictor_.model.parameters())
         self.store.write(
             self.store.cell(cell.key),
             {
@@ -247,7 +244,7 @@ class Worker:
                 "vectors": {
                     "files": self._vectors(about["asked"]["options"]),
                     "coverage": trained["coverage"],
-                    "of": _sources(classifier),
+                    "of": classifier.data_.get("vectors"),
                 },
                 "dev_accuracy": trained["dev_accuracy"],
                 "test_accuracy": trained.get("test_accuracy"),
@@ -258,8 +255,8 @@ class Worker:
                 "memory_mb": trained["memory_mb"],
                 "resumed": trained["resumed"],
                 "parameters": {
-                    "all": sum(one.numel() for one in model.parameters()),
-                    "trained": sum(one.numel() for one in model.parameters() if one.requires_grad),
+                    "all": sum(parameter.numel() for parameter in parameters),
+                    "trained": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
                 },
                 "history": history,
                 "test": _predictions(classifier, dataset),
@@ -269,8 +266,8 @@ class Worker:
     def _measure(self, task: Task, cell: Cell, stage: Stage, about: Mapping[str, Any]) -> None:
         started = time.perf_counter()
         model = self._recorded_model(cell)
-        kept = model.folder.with_name(f"{model.folder.name}.{stage.name}")
-        with taking_turns(kept):  # another grid may be at it too
+        cache = model.folder.with_name(f"{model.folder.name}.{stage.name}")
+        with taking_turns(cache):  # another grid may do the same
             self.store.write(
                 self.store.cell(cell.key, stage.name),
                 {
@@ -279,17 +276,17 @@ class Worker:
                     "status": "done",
                     **about,
                     "facts": self._facts(task.uses),
-                    **self._measured(task, stage, model, kept, started),
+                    **self._measured(task, stage, model, cache, started),
                 },
             )
-            remove_folder(kept)
+            remove_folder(cache)
 
-    def _measured(self, task: Task, stage: Stage, model: Model, kept: Path, started: float) -> dict[str, Any]:
-        """What a stage finds of a model; explanations are kept in a folder as long as it is at it."""
+    def _measured(self, task: Task, stage: Stage, model: Model, cache: Path, started: float) -> dict[str, Any]:
+        """The result of a stage; explanations are kept in the folder `cache` until it is written."""
         classifier, dataset = model.classifier, self.dataset(task.combination.dataset)
         with peak_memory() as memory:
-            keep = KeptExplanations(kept, [read_config(model.folder)["sha256"]], overwrite=True)
-            found = evaluate(
+            keep = KeptExplanations(cache, [read_config(model.folder)["sha256"]], overwrite=True)
+            evaluation = evaluate(
                 classifier,
                 dataset,
                 stage.metrics,
@@ -301,17 +298,17 @@ class Worker:
             )
             keep.finish()
         return {
-            "measured": dict(found.facts),
-            "metrics": dict(found.metrics),
+            "measured": dict(evaluation.facts),
+            "metrics": dict(evaluation.metrics),
             "seconds": round(time.perf_counter() - started, 1),
             **memory,
-            "scores": numbers(found),
-            "sample": list(found.sample),
-            "values": kept_values(found),
-            "splime": short(dict(found.words)),
-            "examples": examples(kept / "explanations", stage.examples, stage.long, dataset),
+            "scores": numbers(evaluation),
+            "sample": list(evaluation.sample),
+            "values": kept_values(evaluation),
+            "splime": short(dict(evaluation.words)),
+            "examples": examples(cache / "explanations", stage.examples, stage.long, dataset),
             "importance": importance(classifier),
-            "notes": list(found.notes),
+            "notes": list(evaluation.notes),
         }
 
     def _ranking(self, ranker: Cell | None) -> dict[str, float] | None:
@@ -325,34 +322,34 @@ class Worker:
         return {**facts(names), "threads": self.places.threads}
 
     def _vectors(self, options: Mapping[str, Any]) -> dict[str, str]:
-        """The files of word vectors, with the beginning of their digests."""
+        """The word vector files with the first digits of their digests."""
         parts = [part.strip() for part in (self._options(options).get("embeddings") or "").split(",")]
         paths = [Path(part) for part in parts if part and not part.startswith(DISTIL)]
         return {path.name: _digest(path) for path in paths if path.is_file()}
 
     def _describe_dataset(self, name: str) -> None:
-        """Write what reports say about a dataset, once."""
+        """Write the facts about a dataset for reports, once."""
         dataset = self.dataset(name)
         path = self.store.data(short_name(name))
-        before = self.store.read(path)
-        if before is not None and before["fingerprint"] == dataset.fingerprint:
+        record = self.store.read(path)
+        if record is not None and record["fingerprint"] == dataset.fingerprint:
             return
-        self.store.write(path, described(dataset, short_name(name)))
+        self.store.write(path, describe_dataset(dataset, short_name(name)))
 
 
 def located(embeddings: str, folder: str) -> str:
-    """Names of vector files with the folder in front of those that are there."""
+    """Names of vector files, with the folder in front of those that it contains."""
     parts = [part.strip() for part in embeddings.split(",")]
     return ",".join(str(Path(folder) / part) if (Path(folder) / part).is_file() else part for part in parts)
 
 
 def write_failure(store: Store, task: Task, about: Mapping[str, Any], error: str, trace: str = "") -> None:
-    """Write down that a task failed, and why; not where another grid has done it meanwhile."""
+    """Record that a task failed, and why, unless another grid has done it meanwhile."""
     with suppress(DataError):
         if store.state(task.path(store), about.get("identity", ""), number_versions(task.uses)) == "done":
             return
-    what = task.of.to_dict() if isinstance(task.of, Cell) else {"key": task.of.key}
-    record = {"cell": what, "stage": task.kind, "status": "failed", **about, "error": error}
+    cell = task.of.to_dict() if isinstance(task.of, Cell) else {"key": task.of.key}
+    record = {"cell": cell, "stage": task.kind, "status": "failed", **about, "error": error}
     store.write(task.path(store), {**record, "traceback": trace.splitlines(), "facts": facts(task.uses)})
 
 
@@ -361,15 +358,11 @@ def _digest(path: Path) -> str:
     return sha256(path)[:16]
 
 
-def _sources(classifier: TextClassifier) -> Any:
-    return classifier.data_.get("vectors")
-
-
 def _portable(plan: dict[str, Any]) -> dict[str, Any]:
-    """A plan without the folders of the machine."""
+    """A plan without the paths of this machine."""
     embeddings = str(plan["data"]["embeddings"])
     names = [part if part.startswith(DISTIL) else Path(part).name for part in embeddings.split(",")]
-    model = {key: public_name(one) if key == "encoder" else one for key, one in plan["model_options"].items()}
+    model = {key: public_name(value) if key == "encoder" else value for key, value in plan["model_options"].items()}
     start = plan["train"]["init_from"]
     train = {**plan["train"], "init_from": None if start is None else Path(start).name}
     data = {**plan["data"], "embeddings": ",".join(names)}
@@ -377,7 +370,7 @@ def _portable(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _predictions(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any] | None:
-    """For every test text, in the order of the split, the number of the predicted class and its probability."""
+    """For every test text, in the order of the split, the index of the predicted class and its probability."""
     test = dataset.splits.get("test")
     if test is None:
         return None
@@ -385,5 +378,5 @@ def _predictions(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any]
     return {
         "labels": [str(label) for label in classifier.classes_],
         "predicted": probabilities.argmax(1).tolist(),
-        "probability": [round(float(one), 3) for one in probabilities.max(1)],
+        "probability": [round(float(probability), 3) for probability in probabilities.max(1)],
     }

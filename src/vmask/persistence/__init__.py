@@ -1,1 +1,1 @@
-"""Model folders: written, read, checked. Never a pickle."""
+"""Model folders: write, read and check them. Never a pickle."""

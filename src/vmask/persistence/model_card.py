@@ -1,4 +1,4 @@
-"""The README.md of a model folder: what the model is, how good, which words it uses, how to use it."""
+"""The README.md of a model folder: options, scores, top words, and how to load the model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ TOP_WORDS = 20
 TOP_MIN_COUNT = 3
 
 
-def _reads(data: dict[str, Any]) -> str:
-    """The line about word vectors, or about the encoder."""
+def _input_line(data: dict[str, Any]) -> str:
+    """The row of the table about word vectors or the encoder."""
     if "encoder" not in data:
         return f"| word vectors | {', '.join(data['vectors'])}, {data['dim']} dimensions, {data['vocabulary']} words |"
     limit = f"texts up to {data['max_tokens']} tokens ({data['cut']} training texts were longer)"
@@ -33,7 +33,7 @@ def model_card(trained: TrainedModel) -> str:
         "|---|---|",
         f"| labels | {', '.join(str(label) for label in trained.labels)} |",
         f"| data | {about.get('dataset', 'given in Python')}: {data['train']} training and {data['dev']} dev texts |",
-        _reads(data),
+        _input_line(data),
         f"| best epoch | {trained.best_epoch} of {len(trained.history)}, by dev {plan.train.select} |",
         f"| dev accuracy | {best['dev_accuracy']:.4f} |",
     ]

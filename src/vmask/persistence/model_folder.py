@@ -1,8 +1,8 @@
 """A model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`. Never a pickle.
 
-`config.json` is the manifest: it names the other files, has their digests, and one of its own content, so that an edit
-of any of them is found. It is replaced last. New weights are written beside the old ones under a name of their own
-(`model-2.safetensors`), so that at every moment the folder holds one complete model.
+`config.json` is the manifest: it has the names and digests of the other files, and a digest of its own content, so that
+any change is detected. It is replaced last. New weights are written beside the old ones under another name
+(`model-2.safetensors`), so that the folder holds one complete model at every moment.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from vmask.training.run_config import Plan
 from vmask.training.trained_model import TrainedModel
 
 FORMAT, UNSIGNED = 2, 1
-"""The format that is written, and an older one without a digest of its configuration."""
+"""The current format, and an older one without a digest of the configuration."""
 CONFIG, WEIGHTS, TOKENIZER, CARD, REPORT = (
     "config.json",
     "model.safetensors",
@@ -40,20 +40,20 @@ CONFIG, WEIGHTS, TOKENIZER, CARD, REPORT = (
     "report.html",
 )
 NAMES = {WEIGHTS: (WEIGHTS, "model-2.safetensors"), TOKENIZER: (TOKENIZER, "tokenizer-2.json")}
-"""What a file may be called: a second model is written beside the first, under the other name."""
+"""Possible names of a file: a new model is written beside the old one, under the other name."""
 GENERATOR, HEAD = "vmask model report", 2000
-"""What the page of a model says that it is, among its first so many bytes."""
+"""The generator in the head of a report, and how many bytes to search for it."""
 CHECKPOINT = "checkpoint"
-"""Folder inside a model folder where an unfinished training keeps its state."""
+"""Subfolder with the state of an unfinished training."""
 SAVED = "saved"
-"""File in it with the digest of the model that was made of it, written just before that model is."""
+"""File in it with the digest of the resulting model, written just before that model is saved."""
 _KINDS = {
     **dict.fromkeys(("labels", "history"), list),
     **dict.fromkeys(("plan", "params", "data", "about", "sha256"), dict),
     "best_epoch": int,
 }
-"""What `config.json` must have besides its format."""
-_NOTED: dict[str, type | tuple[type, ...]] = {
+"""Required keys of `config.json` besides its format."""
+_FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("text", "label", "dataset", "source", "source_sha256", "dataset_fingerprint"), str),
     **dict.fromkeys(("fingerprint", "encoder", "merging"), str),
     **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
@@ -61,30 +61,26 @@ _NOTED: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("notes", "vectors", "missing"), list),
     "coverage": dict,
 }
-"""What is noted of the data and the training; other keys may have any value."""
+"""Types of the facts about data and training; other keys may have any value."""
 _UNKNOWN: dict[str, dict[str, Any]] = {
     "words": {"train": 0, "dev": 0, "vocabulary": 0, "vectors": [], "dim": 0, "coverage": None},
     "pieces": {
-        "train": 0,
-        "dev": 0,
-        "vocabulary": 0,
+        **dict.fromkeys(("train", "dev", "vocabulary", "max_tokens", "cut"), 0),
         "encoder": "unknown",
-        "max_tokens": 0,
-        "cut": 0,
         "coverage": None,
     },
 }
-"""Stands for what a folder does not say of its data: older ones say less."""
+"""Defaults for facts about the data that older folders lack."""
 _NOT_SIGNED = ("digest", "report")
 LOAD_ATTEMPTS = 20
-"""Times that a folder is read which is saved over meanwhile."""
+"""How often a folder is read again that is replaced while it is read."""
 
 
 def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> None:
-    """Refuse a folder that has something in it, before any work is done.
+    """Check that a model can be saved to a folder, before any work is done.
 
     Raises:
-        OutputExists: with the ways out.
+        OutputExists: if the folder is in use, with what to do.
     """
     if is_free(path):
         return
@@ -110,7 +106,7 @@ def check_free(path: Path, overwrite: bool = False, resume: bool = False) -> Non
 
 
 def is_trained(path: Path) -> bool:
-    """Whether a folder holds a model and no training that is still to be finished."""
+    """Whether a folder holds a model and no unfinished training."""
     if not (path / CONFIG).is_file():
         return False
     if not (path / CHECKPOINT).is_dir():
@@ -121,7 +117,7 @@ def is_trained(path: Path) -> bool:
 
 
 def lacks_report(path: Path) -> bool:
-    """Whether the report of a model was not written to its end."""
+    """Whether the report of a model is missing or incomplete."""
     if not (path / REPORT).is_file():
         return True
     with suppress(ModelFolderError):
@@ -131,18 +127,18 @@ def lacks_report(path: Path) -> bool:
 
 
 def save_model(trained: TrainedModel, path: Path, overwrite: bool = False) -> Path:
-    """Write a trained model to a folder; whenever it is cut off, the old model or the new one is there in full.
+    """Write a trained model to a folder. If interrupted, either the old or the new model is complete.
 
     Raises:
-        OutputExists: where the folder holds another model, or other files of these names.
-        ModelFolderError: where the disk refuses; nothing half-written is left.
+        OutputExists: if the folder holds another model, or other files of these names.
+        ModelFolderError: if the disk refuses; no partial files are left.
     """
     predictor = trained.predictor
     old = _manifest(path)
     names = {kind: choices[old["files"].get(kind) == choices[0]] for kind, choices in NAMES.items()}
     in_the_way = [name for name in (CONFIG, WEIGHTS, TOKENIZER, CARD) if (path / name).exists()]
-    ours = (path / CONFIG).exists() or (path / CHECKPOINT).is_dir() or left_behind(path, CONFIG)
-    if in_the_way and not ours:
+    is_model_folder = (path / CONFIG).exists() or (path / CHECKPOINT).is_dir() or left_behind(path, CONFIG)
+    if in_the_way and not is_model_folder:
         raise OutputExists(f"{path} has a {in_the_way[0]} that is not of a model of ours. Choose another folder.")
     if (path / CONFIG).exists() and not overwrite:
         raise OutputExists(f"{path} exists. Choose another folder, or pass overwrite=True (--overwrite).")
@@ -174,7 +170,7 @@ def save_model(trained: TrainedModel, path: Path, overwrite: bool = False) -> Pa
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """What the `config.json` of a folder says of its files, as far as it can be read."""
+    """The names of the files of a folder and its report, as far as `config.json` can be read."""
     with suppress(OSError, DataError, TypeError, AttributeError):
         config = read_json(path / CONFIG)
         files = {kind: config.get("files", {}).get(kind, kind) for kind in NAMES}
@@ -183,7 +179,7 @@ def _manifest(path: Path) -> dict[str, Any]:
 
 
 def tidy(path: Path) -> None:
-    """Remove from a folder with a complete model what belongs to the one before it, and what kills left behind."""
+    """Remove the files of earlier models and of killed processes from a folder with a complete model."""
     current = _manifest(path)
     for kind, choices in NAMES.items():
         for name in choices:
@@ -195,7 +191,7 @@ def tidy(path: Path) -> None:
 
 
 def is_report(path: Path) -> bool:
-    """Whether a file is a report of a model, by what its first lines say."""
+    """Whether a file is a report of a model, by its first lines."""
     if not path.is_file():
         return False
     with path.open("rb") as stream:
@@ -217,12 +213,12 @@ def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str
         "files": names,
         "sha256": digests,
     }
-    # Options may be numpy numbers, from a parameter grid.
+    # Options from a parameter grid may be numpy numbers.
     return dict(json.loads(json.dumps(config, default=lambda v: v.item() if isinstance(v, np.generic) else str(v))))
 
 
 def digest_of(config: dict[str, Any]) -> str:
-    """The sha256 of a model: of all that its `config.json` says, and so of the files whose digests stand there."""
+    """The sha256 of a model: of its `config.json`, and so of the files whose digests it contains."""
     signed = {key: value for key, value in config.items() if key not in _NOT_SIGNED}
     return hashlib.sha256(json.dumps(signed, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -232,20 +228,20 @@ def _signed(config: dict[str, Any]) -> dict[str, Any]:
 
 
 def folder_digest(config: dict[str, Any]) -> str:
-    """The sha256 of a model folder: of the model and of its report."""
+    """The sha256 of a model folder: of the model and its report."""
     whole = [digest_of(config), config.get("report")]
     return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def note_report(path: Path, digest: str | None = None) -> None:
-    """Put the digest of a model's report into its manifest: the report is complete.
+    """Add the digest of a model's report to its manifest, which marks the report as complete.
 
     Args:
         path: the model folder.
-        digest: of the model that the report is about.
+        digest: digest of the reported model.
 
     Raises:
-        ModelFolderError: where the folder holds another model by now.
+        ModelFolderError: if the folder holds another model by now.
     """
     config = read_config(path)
     if digest is not None and digest != config.get("digest"):
@@ -258,21 +254,20 @@ def read_config(path: Path) -> dict[str, Any]:
     """The `config.json` of a model folder.
 
     Raises:
-        ModelFolderError: saying what is wrong and what to do.
+        ModelFolderError: if it is missing or damaged, with what to do.
     """
     if path.is_file():
         raise ModelFolderError(f"{path} is a file. Give the folder that `vmask train` wrote.")
     if not path.is_dir():
         raise ModelFolderError(f"There is no model folder {path}. Make one with: vmask train DATA --out {path}")
     if not (path / CONFIG).is_file():
-        hint = "Its training is unfinished: add --resume to the `vmask train` command that began it."
-        other = "A model folder has a config.json; is this the right path?"
-        raise ModelFolderError(
-            f"{path} is not a complete model folder. {hint if (path / CHECKPOINT).is_dir() else other}"
-        )
+        hint = "A model folder has a config.json; is this the right path?"
+        if (path / CHECKPOINT).is_dir():
+            hint = "Its training is unfinished: add --resume to the `vmask train` command that began it."
+        raise ModelFolderError(f"{path} is not a complete model folder. {hint}")
     try:
         config = read_json(path / CONFIG)
-        _refuse_others(path, config)
+        _refuse_other_folders(path, config)
         number = config["format"]
     except (DataError, TypeError, KeyError, OSError):
         raise ModelFolderError(f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew.") from None
@@ -286,38 +281,40 @@ def read_config(path: Path) -> dict[str, Any]:
         raise ModelFolderError(f"{path / CONFIG} is not what was saved: it was edited or damaged. Copy it anew.")
     bad = [key for key, kind in _KINDS.items() if not isinstance(config.get(key), kind)] + lacking(config)
     if not bad:
-        bad = [key for key in ("about", "data") if not _is_noted(config[key])]
-        bad += [] if all(map(_is_epoch, config["history"])) else ["history"]
-        bad += [] if 1 <= config["best_epoch"] <= len(config["history"]) else ["best_epoch"]
+        bad = [key for key in ("about", "data") if not _has_valid_facts(config[key])]
+        if not all(map(_is_epoch, config["history"])):
+            bad.append("history")
+        if not 1 <= config["best_epoch"] <= len(config["history"]):
+            bad.append("best_epoch")
     if bad:
         raise ModelFolderError(f"{path / CONFIG} is damaged: it has no usable {bad[0]!r}. Copy the model folder anew.")
     return dict(config)
 
 
 def _is_epoch(row: Any) -> bool:
-    """Whether this is a row of the history of a training."""
+    """Whether this is a row of a history."""
     if not isinstance(row, dict) or any(isinstance(value, (dict, list)) for value in row.values()):
         return False
     return all(isinstance(row.get(key), (int, float)) for key in ("epoch", "loss", "dev_accuracy"))
 
 
-def _is_noted(value: dict[str, Any]) -> bool:
-    """Whether facts are of the kinds that messages and reports can tell."""
-    for key, kind in _NOTED.items():
-        one = value.get(key)
-        if one is None:
+def _has_valid_facts(facts: dict[str, Any]) -> bool:
+    """Whether facts have the types that messages and reports expect."""
+    for key, kind in _FACTS.items():
+        value = facts.get(key)
+        if value is None:
             continue
-        if not isinstance(one, kind) or (isinstance(one, float) and not math.isfinite(one)):
+        if not isinstance(value, kind) or (isinstance(value, float) and not math.isfinite(value)):
             return False
-        if isinstance(one, list) and not all(isinstance(inner, str) for inner in one):
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             return False
-        if isinstance(one, dict) and not _is_noted(one):
+        if isinstance(value, dict) and not _has_valid_facts(value):
             return False
     return True
 
 
-def _refuse_others(path: Path, config: Any) -> None:
-    """Say what a folder is that has a `config.json` and is no model folder."""
+def _refuse_other_folders(path: Path, config: Any) -> None:
+    """Raise an error for an export or an encoder, which have a `config.json` too."""
     if not isinstance(config, dict) or "format" in config:
         return
     if "export" in (config.get("vmask") or {}):
@@ -330,7 +327,7 @@ def _refuse_others(path: Path, config: Any) -> None:
 
 
 def check_files(path: Path, config: dict[str, Any]) -> dict[str, Path]:
-    """The files of a model folder, by kind, after a look that they are those of the manifest.
+    """The files of a model folder by kind, checked against the manifest.
 
     Raises:
         ModelFolderError: for a file that is missing, truncated or changed.
@@ -352,18 +349,18 @@ def check_files(path: Path, config: dict[str, Any]) -> dict[str, Path]:
             raise ModelFolderError(f"{path / name} is not the file that was saved: truncated or changed. Copy it anew.")
     if config["format"] == UNSIGNED:
         _warn(f"{path} is of an older format, in which an edit of its config.json is not noticed. Save it again.")
-    elif (path / REPORT).is_file() and not _is_report_noted(path / REPORT, config.get("report")):
+    elif (path / REPORT).is_file() and not _is_unchanged(path / REPORT, config.get("report")):
         _warn(f"{path / REPORT} was changed since it was written. `vmask show {path}` writes it anew.")
     return files
 
 
-def _is_report_noted(report: Path, noted: Any) -> bool:
+def _is_unchanged(report: Path, recorded: Any) -> bool:
     small = report.stat().st_size <= LIMIT_BYTES
-    return small and isinstance(noted, dict) and sha256(report) == noted.get("sha256")
+    return small and isinstance(recorded, dict) and sha256(report) == recorded.get("sha256")
 
 
 def _memory() -> int:
-    """Bytes of memory that this machine has, as far as it tells: weights are read into it."""
+    """Bytes of memory of this machine, or a large number if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -378,22 +375,21 @@ def load_model(path: Path, device: str = "auto") -> TrainedModel:
     """Read a model folder.
 
     Raises:
-        ModelFolderError: where a file is missing, truncated, changed, or of another format.
+        ModelFolderError: if a file is missing, truncated, changed, or of another format.
     """
     for _ in range(LOAD_ATTEMPTS):
         config = read_config(path)
         try:
             return _load(path, config, device)
         except ModelFolderError:
-            if read_config(path) == config:  # else another model was saved there meanwhile
+            if read_config(path) == config:  # otherwise another model was saved meanwhile
                 raise
-    raise ModelFolderError(f"{path} is saved over again and again. Wait until that is done.")
+    raise ModelFolderError(f"{path} is being replaced again and again. Wait until that is done.")
 
 
 def _load(path: Path, config: dict[str, Any], device: str) -> TrainedModel:
     files = check_files(path, config)
     try:
-        _check_labels(config["labels"])
         plan = Plan.from_dict(config["plan"])
         predictor = read_predictor(plan, config, files[TOKENIZER], files[WEIGHTS], device)
         unknown = _UNKNOWN["pieces" if plan.reads_pieces else "words"]
@@ -411,20 +407,11 @@ def _load(path: Path, config: dict[str, Any], device: str) -> TrainedModel:
         raise damaged(path, error) from None
     except VmaskError:
         raise
-    except Exception as error:  # whatever the libraries raise over what a stranger wrote
+    except Exception as error:  # anything that the libraries raise for files of unknown origin
         raise damaged(path, error) from None
 
 
 def damaged(path: Path, error: BaseException) -> ModelFolderError:
-    """The error for a folder that cannot be read, with the reason."""
+    """The error for an unreadable folder, with the reason."""
     reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return ModelFolderError(f"{path} is damaged: {reason:.200}. Copy it anew, or train again.")
-
-
-def _check_labels(labels: list[Any]) -> None:
-    if not labels or any(not isinstance(label, (str, int, float)) for label in labels):
-        raise ModelFolderError("its labels are no list of names or numbers")
-    if len({type(label) is str for label in labels}) > 1 or len(set(map(str, labels))) < len(labels):
-        raise ModelFolderError("its labels are not distinct names or distinct numbers")
-    if any(type(label) is not str and not abs(label) < 2**63 for label in labels):  # NaN is not less either
-        raise ModelFolderError("its labels are no numbers that can be told apart")

@@ -1,4 +1,4 @@
-"""A predictor made again of what a model folder stores of it."""
+"""Reading a predictor from the files of a model folder."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _NEEDED: dict[str, dict[str, type]] = {
     "words": {"max_words": int, "cleaning": str},
     "pieces": {"tokenizer": dict, "encoder": dict},
 }
-"""What `config.json` must have of a predictor."""
+"""Required keys of `config.json` for a predictor."""
 LONGEST = 100_000
-"""Words of a text, at most."""
+"""Maximum number of words of a text."""
 
 MOST_PADDED = 1 << 23
-"""Numbers of a padded text, at most: several hundred texts are read at a time."""
+"""Maximum size of a padded text, in numbers: several hundred texts are read at a time."""
 
 
 def lacking(config: dict[str, Any]) -> list[str]:
-    """What `config.json` should have of a predictor and has not."""
+    """The required keys of a predictor that `config.json` lacks."""
     needed = _NEEDED["pieces" if "encoder" in config else "words"]
     return [key for key, kind in needed.items() if not isinstance(config.get(key), kind)]
 
 
 class _Stored(NamedTuple):
-    """What a predictor is made of again."""
+    """The stored parts of a predictor."""
 
     plan: Plan
     config: dict[str, Any]
@@ -57,16 +57,17 @@ class _Stored(NamedTuple):
 
 
 def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights: Path, device: str) -> TextPredictor:
-    """The predictor that the files of a model folder were written from.
+    """The predictor stored in the files of a model folder.
 
-    The shapes in the header of the weights decide before anything is allocated.
+    The shapes in the header of the weights are checked before anything is allocated.
 
     Raises:
-        ModelFolderError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError: where they do not fit.
+        ModelFolderError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError: if the files are inconsistent.
     """
+    _check_labels(config["labels"])
     shapes = read_shapes(weights)
-    if hollow := [name for name, shape in shapes.items() if 0 in shape and not name.startswith("words.")]:
-        raise ModelFolderError(f"{hollow[0]} is empty")
+    if empty := [name for name, shape in shapes.items() if 0 in shape and not name.startswith("words.")]:
+        raise ModelFolderError(f"{empty[0]} is empty")
     stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
     with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
         return _READERS[MODELS.get(plan.model).reads](stored)
@@ -115,8 +116,17 @@ def _read_words(stored: _Stored) -> WordPredictor:
 _READERS: dict[str, Callable[[_Stored], TextPredictor]] = {"words": _read_words, "pieces": _read_pieces}
 
 
+def _check_labels(labels: list[Any]) -> None:
+    if not labels or any(not isinstance(label, (str, int, float)) for label in labels):
+        raise ModelFolderError("its labels are no list of names or numbers")
+    if len({type(label) is str for label in labels}) > 1 or len(set(map(str, labels))) < len(labels):
+        raise ModelFolderError("its labels are not distinct names or distinct numbers")
+    if any(type(label) is not str and not abs(label) < 2**63 for label in labels):  # NaN is not less either
+        raise ModelFolderError("its labels are no numbers that can be told apart")
+
+
 def _finite(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors, after a look that all are numbers, as those of a training that went well are."""
+    """The tensors, after a check that all values are finite."""
     for name, tensor in tensors.items():
         if tensor.is_complex() or (tensor.is_floating_point() and not tensor.isfinite().all()):
             raise ModelFolderError(f"{name} has values that are no finite numbers")
@@ -124,7 +134,7 @@ def _finite(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _column(tensors: dict[str, Tensor], name: str, kind: torch.dtype) -> NDArray[Any]:
-    """Take what is known of every word out of the tensors."""
+    """Remove a column of the table of words from the tensors and return it."""
     column = tensors.pop(name)
     if column.ndim != 1 or column.dtype != kind or (column.numel() and column.min() < 0):
         raise ModelFolderError(f"{name} is no list of numbers of its kind")
@@ -133,7 +143,7 @@ def _column(tensors: dict[str, Tensor], name: str, kind: torch.dtype) -> NDArray
 
 
 def _checked(facts: dict[str, Any]) -> dict[str, Any]:
-    """What `config.json` says of an encoder's tokenizer, of the right types and in sane limits."""
+    """The facts about an encoder's tokenizer in `config.json`, checked for types and limits."""
     most, special = facts["max_tokens"], facts["special"]
     if type(most) is not int or not 1 <= most <= MAX_TOKENS:
         raise ModelFolderError(f"max_tokens is {most!r:.60}; it must be between 1 and {MAX_TOKENS}")

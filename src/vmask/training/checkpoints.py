@@ -1,6 +1,6 @@
-"""Checkpoints: after every epoch what is learnt, the optimiser's moments and the history. Safetensors and JSON.
+"""Checkpoints after every epoch: the trained weights, the optimiser's moments and the history. Safetensors and JSON.
 
-No generator state is saved: random streams derive from (seed, epoch), see `seeding`.
+No generator state is saved: random streams derive from (seed, epoch), see `_core.random_streams`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from vmask.errors import ModelFolderError, short
 
 STATE = "state.json"
 _ROW = {"loss", "dev_accuracy", "dev_macro_f1", "mask_mean", "mask_std"}
-"""What a row of the history has."""
+"""Keys of a row of the history."""
 _MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
-"""What Adam keeps of a parameter."""
+"""Adam's state of a parameter."""
 
 
 @dataclass(frozen=True)
 class Resumed:
-    """What a checkpoint gives back besides the weights.
+    """The content of a checkpoint besides the weights.
 
     Attributes:
-        epoch: epochs that are done.
+        epoch: number of finished epochs.
         history: a row for each of them.
         best: weights of the best epoch so far.
     """
@@ -43,7 +43,7 @@ class Resumed:
 
 
 def learnt_state(module: nn.Module) -> dict[str, Tensor]:
-    """Copies of the parameters that are trained and of the buffers; frozen word vectors are left out."""
+    """Copies of the trained parameters and the buffers, without frozen word vectors."""
     frozen = {name for name, parameter in module.named_parameters() if not parameter.requires_grad}
     return {name: t.detach().cpu().clone() for name, t in module.state_dict().items() if name not in frozen}
 
@@ -57,8 +57,8 @@ class Checkpoints:
     """The checkpoints of one training run, in a folder of their own.
 
     Args:
-        folder: where they live; made when first needed.
-        run: everything that decides the result; a checkpoint of another run is refused.
+        folder: the folder, made when first needed.
+        run: everything that determines the result; a checkpoint of another run is refused.
     """
 
     def __init__(self, folder: Path, run: dict[str, Any]) -> None:
@@ -66,7 +66,7 @@ class Checkpoints:
         self.run: dict[str, Any] = json.loads(json.dumps(run))
 
     def exists(self) -> bool:
-        """Whether there is one to resume from."""
+        """Whether there is a checkpoint to resume from."""
         return (self.folder / STATE).is_file()
 
     def save(
@@ -77,7 +77,7 @@ class Checkpoints:
         best: dict[str, Tensor],
         history: list[dict[str, Any]],
     ) -> None:
-        """Write the state after `epoch` epochs; the one before stays until this one is complete."""
+        """Write the state after `epoch` epochs; the previous one is kept until this one is complete."""
         self.folder.mkdir(parents=True, exist_ok=True)
         files = {"last": f"epoch-{epoch}.safetensors", "best": f"best-{epoch}.safetensors"}
         self._write(files["last"], {**_prefixed("model.", learnt_state(module)), **_moments(optimizer)})
@@ -93,10 +93,10 @@ class Checkpoints:
             save_file({key: value.contiguous() for key, value in tensors.items()}, temporary)
 
     def resume(self, module: nn.Module, optimizer: torch.optim.Optimizer) -> Resumed:
-        """Put the last state into the module and the optimiser.
+        """Load the last state into the module and the optimiser.
 
         Raises:
-            ModelFolderError: where the checkpoint is of another run or cannot be read.
+            ModelFolderError: if the checkpoint is of another run or cannot be read.
         """
         try:
             state = read_json(self.folder / STATE)
@@ -107,9 +107,9 @@ class Checkpoints:
                 )
             tensors, best = (self._read(state["files"][name]) for name in ("last", "best"))
             if type(state["epoch"]) is not int or len(state["history"]) != state["epoch"] or not state["epoch"]:
-                raise ValueError("its history is not one of its epochs")
+                raise ValueError("its history does not have a row for each epoch")
             if not all(map(_is_row, state["history"])):
-                raise ValueError("its history is none")
+                raise ValueError("its history has rows of another kind")
             _check_like(learnt_state(module), best)
             learnt = {k.removeprefix("model."): t for k, t in tensors.items() if k.startswith("model.")}
             _check_like(learnt_state(module), learnt)
@@ -117,7 +117,7 @@ class Checkpoints:
             _restore_moments(optimizer, tensors)
         except ModelFolderError:
             raise
-        except Exception as error:  # whatever the libraries raise over a damaged file
+        except Exception as error:  # anything that the libraries raise for a damaged file
             reason = " ".join(str(error).split()).rstrip(".")
             raise ModelFolderError(
                 f"The checkpoint in {self.folder} cannot be read: {reason:.200}. Delete that folder to start anew."
@@ -132,7 +132,7 @@ class Checkpoints:
 
 
 def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """The options in which two runs differ, such as `epochs was 300, is 200`."""
+    """The options that differ between two runs, such as `epochs was 300, is 200`."""
     for key in sorted({*before, *now}):
         old, new = before.get(key), now.get(key)
         if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -142,23 +142,23 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[
 
 
 def _is_row(row: Any) -> bool:
-    """Whether this is a row of a history: numbers, and None where a mask has none."""
+    """Whether this is a row of a history: finite numbers, or None for scores of a mask that does not rank words."""
     if not isinstance(row, dict) or not row.keys() >= {*_ROW, "epoch"} or type(row["epoch"]) is not int:
         return False
     numbers = [row[name] for name in _ROW if row[name] is not None or not name.startswith("mask_")]
     return all(isinstance(value, (int, float)) and math.isfinite(value) for value in numbers)
 
 
-def _check_like(state: dict[str, Tensor], found: dict[str, Tensor]) -> None:
-    """Refuse tensors of other names or shapes than a module learns.
+def _check_like(expected: dict[str, Tensor], loaded: dict[str, Tensor]) -> None:
+    """Check that loaded tensors have the names and shapes of those that a module learns.
 
     Raises:
-        ValueError: naming one.
+        ValueError: with the name of a tensor.
     """
-    for name in state.keys() | found.keys():
-        if name not in state or name not in found or state[name].shape != found[name].shape:
+    for name in expected.keys() | loaded.keys():
+        if name not in expected or name not in loaded or expected[name].shape != loaded[name].shape:
             raise ValueError(f"{name:.60} is not as the model has it")
-        if found[name].is_floating_point() and not found[name].isfinite().all():
+        if loaded[name].is_floating_point() and not loaded[name].isfinite().all():
             raise ValueError(f"{name:.60} has values that are no numbers")
 
 
@@ -167,7 +167,7 @@ def _prefixed(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _moments(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Adam's state, one tensor a name: `adam.<number of the parameter>.<field>`."""
+    """Adam's state as tensors named `adam.<number of the parameter>.<field>`."""
     return {
         f"adam.{number}.{field}": torch.as_tensor(value).detach().cpu().clone()
         for number, fields in optimizer.state_dict()["state"].items()
@@ -188,11 +188,9 @@ def _restore_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor
         if not 0 <= place < len(learnt) or fields.keys() != _MOMENTS:
             raise ValueError(f"the moments of parameter {place} are not complete")
         for field, value in fields.items():
-            like = value.ndim == 0 if field == "step" else value.shape == learnt[place].shape
-            if (
-                not like
-                or value.dtype != (torch.float32 if field == "step" else learnt[place].dtype)
-                or not value.isfinite().all()
-            ):
+            shape, dtype = learnt[place].shape, learnt[place].dtype
+            if field == "step":
+                shape, dtype = torch.Size(), torch.float32
+            if value.shape != shape or value.dtype != dtype or not value.isfinite().all():
                 raise ValueError(f"the moments of parameter {place} are of another shape or kind")
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

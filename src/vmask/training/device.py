@@ -1,4 +1,4 @@
-"""Where to compute."""
+"""The device and the processes of a training."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def find_device(name: str) -> torch.device:
-    """The device of that name; `auto` takes CUDA where it is there and else the CPU.
+    """The device of that name; `auto` is CUDA if available, else the CPU.
 
-    Models of this size are fast on a CPU, and older versions of torch lack an operation of the CNN on MPS: that one is
-    used only when it is asked for.
+    Models of this size are fast on a CPU, and older versions of torch lack an operation of the CNN on MPS, which is
+    therefore used only if requested.
 
     Raises:
         ConfigError: for a device that this machine does not have.
     """
     if name not in DEVICES:
         raise ConfigError(f"device is {name!r}. Choose one of: {', '.join(DEVICES)}.")
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if name == "auto":
-        return torch.device("cuda" if there["cuda"] else "cpu")
-    if not there[name]:
+        return torch.device("cuda" if available["cuda"] else "cpu")
+    if not available[name]:
         raise ConfigError(f"This machine has no {name!r} that torch can use. Use --device auto or cpu.")
     return torch.device(name)
 
@@ -40,15 +40,15 @@ def find_device(name: str) -> torch.device:
 def make_accelerator(name: str, precision: str = "no") -> Accelerator:
     """Accelerate's handle on device and processes; `torchrun` or `accelerate launch` decides how many there are.
 
-    Says how many they are where there are several, and warns where there are fewer than were asked for.
+    Logs the number of processes if there are several, and warns if there are fewer than requested.
 
     Args:
-        name: of the device.
-        precision: `no`, `bf16`, `fp16`, or `auto`: what a GPU is fast at; on a CPU none, so that a training gives the
-            same on every CPU of a kind.
+        name: name of the device.
+        precision: `no`, `bf16`, `fp16`, or `auto`: the fast one of a GPU, and `no` on a CPU, so that a training gives
+            the same on every CPU of a kind.
 
     Raises:
-        ConfigError: for a device or a precision that is not there, and for processes that cannot meet.
+        ConfigError: for an unavailable device or precision, and for processes that cannot connect.
     """
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState, PartialState
@@ -63,18 +63,20 @@ def make_accelerator(name: str, precision: str = "no") -> Accelerator:
     if PartialState._shared_state and PartialState().num_processes == 1:
         state = AcceleratorState._shared_state
         if PartialState().device.type != device.type or state.get("_mixed_precision", precision) != precision:
-            AcceleratorState._reset_state(reset_partial_state=True)  # it is global; an earlier fit chose otherwise
+            AcceleratorState._reset_state(
+                reset_partial_state=True
+            )  # global state of an earlier fit with other settings
     try:
         accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
-    except ValueError as error:  # WORLD_SIZE without the rest of what processes need to meet
+    except ValueError as error:  # WORLD_SIZE without the other variables that processes need to connect
         raise ConfigError(
             f"The processes cannot meet: {error}. Start them by `torchrun`, or unset WORLD_SIZE."
         ) from None
     if accelerator.num_processes > 1:
         log.info("%s processes train together, each on its share of every batch.", accelerator.num_processes)
-    elif _several_asked():
+    elif _several_requested():
         warnings.warn(
-            "Several processes were asked for, but this one trains alone: `accelerate launch` starts several on GPUs "
+            "Several processes were requested, but this one trains alone: `accelerate launch` starts several on GPUs "
             "only. On CPUs use `torchrun --nproc-per-node 2 -m vmask train …`.",
             VmaskWarning,
             stacklevel=2,
@@ -82,11 +84,11 @@ def make_accelerator(name: str, precision: str = "no") -> Accelerator:
     return accelerator
 
 
-def _several_asked() -> bool:
-    """Whether the environment speaks of other processes.
+def _several_requested() -> bool:
+    """Whether the environment was set up for several processes.
 
-    `accelerate launch --num_processes 2` without GPUs starts one process. It does not say how many it was asked for,
-    but gives an address for them to meet at, which it does not give to one that is meant to be alone.
+    `accelerate launch --num_processes 2` without GPUs starts one process. It does not pass on the number requested,
+    but sets an address to connect at, which it does not set for a single process.
     """
     environment = os.environ
     if "WORLD_SIZE" in environment:

@@ -26,7 +26,7 @@ from vmask.training.run_config import Plan
 from vmask.training.torch_random import own_randomness, reseed_torch
 
 FIRST = "base"
-"""The mask of the first of two stages: none."""
+"""The mask of the first of two stages, which masks nothing."""
 
 
 def prepare_data(
@@ -37,7 +37,7 @@ def prepare_data(
     dev_fraction: float,
     vocabulary_texts: Iterable[str] | None = None,
 ) -> Prepared:
-    """Check the data and turn texts into what the model reads.
+    """Check the data and encode the texts for the model.
 
     Raises:
         DataError: for data that cannot be trained on.
@@ -62,12 +62,12 @@ def train_plan(
 
     Args:
         plan: the options.
-        data: what to train on.
+        data: the training data.
         device: `auto`, `cpu`, `cuda` or `mps`.
         checkpoint: folder for checkpoints.
-        resume: continue from the checkpoint where there is one.
-        progress: what to show.
-        start: an encoder that went through the first stage already.
+        resume: continue from the checkpoint, if there is one.
+        progress: callback that shows the progress.
+        start: an encoder that has been through the first stage already.
     """
     accelerator = make_accelerator(device, plan.train.precision)
     stages = [plan]
@@ -76,7 +76,7 @@ def train_plan(
     encoder, done = start, Trained([], 0)
     for number, stage in enumerate(stages, 1):
         with own_randomness():
-            # The mask of a second stage has a stream of its own: the same whether the first one ran here or before.
+            # The mask of a second stage has its own random stream, whether the first stage ran here or before.
             reseed_torch(plan.train.seed, "weights" if encoder is None else "mask")
             second = encoder is not None
             encoder = encoder or data.encoder(plan)
@@ -117,7 +117,7 @@ def _train_stage(
             resume=resume,
             progress=progress if accelerator.is_main_process else None,
         )
-    except SafetensorError as error:  # what a full disk raises
+    except SafetensorError as error:  # raised if the disk is full
         raise ModelFolderError(
             f"The checkpoint could not be written to {folder}: {error}. Free some space and add --resume to go on "
             "from the last epoch that was kept."
@@ -125,7 +125,7 @@ def _train_stage(
 
 
 def _joined(before: Trained, after: Trained) -> Trained:
-    """Two stages as one history: epochs are counted on, and the best one is of the last stage."""
+    """Two stages as one history: epochs are numbered through, and the best one is that of the last stage."""
     if not before.history:
         return after
     done = len(before.history)

@@ -1,4 +1,4 @@
-"""Texts and labels as a user gives them: checked, cleared of empty ones, split into training and dev."""
+"""Texts and labels from the user: checked, without empty texts, split into training and dev."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vmask.data.splits import hold_out
 from vmask.errors import DataError, VmaskWarning, short
 
 LARGEST_LABEL = 2**63
-"""Labels that are numbers lie below it, so that arrays and model folders keep them exactly."""
+"""Bound of numeric labels, so that arrays and model folders store them exactly."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,10 @@ class Labelled:
     Attributes:
         texts: training texts.
         labels: their labels.
-        dev_texts: texts that pick the best epoch.
+        dev_texts: texts that select the best epoch.
         dev_labels: their labels.
-        classes: the labels that occur in training, sorted.
-        fingerprint: of the texts and labels that were given for training.
+        classes: the distinct training labels, sorted.
+        fingerprint: digest of the texts and labels given for training.
     """
 
     texts: list[str]
@@ -40,7 +40,7 @@ class Labelled:
     fingerprint: str
 
     def codes(self, labels: Sequence[Any]) -> list[int]:
-        """The numbers of the labels."""
+        """The class indices of the labels."""
         code = {label: number for number, label in enumerate(self.classes)}
         return [code[label] for label in labels]
 
@@ -52,7 +52,7 @@ def split(
     dev_fraction: float,
     seed: int,
 ) -> Labelled:
-    """Check the data and hold out a dev set where none is given: the same one, in whatever order the rows come.
+    """Check the data and hold out a dev set if none is given, independent of the order of the rows.
 
     Raises:
         DataError: for data that cannot be trained on.
@@ -63,7 +63,7 @@ def split(
         raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
     fingerprint = _fingerprint(train_texts, train_labels)
     if dev is None:
-        # A text of every class stays in training.
+        # At least one text of every class stays in training.
         count = min(max(round(len(train_texts) * dev_fraction), 1), len(train_texts) - len(classes))
         if count < 1:
             raise DataError(
@@ -86,7 +86,7 @@ def check_texts(texts: Sequence[str]) -> list[str]:
     """The texts as a list.
 
     Raises:
-        DataError: where something is not a text.
+        DataError: if an item is not a string.
     """
     if isinstance(texts, str):
         raise DataError("A single text was given where a list of texts is expected. Put it in a list: [text].")
@@ -129,7 +129,7 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
 
 
 def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:
-    """Texts that have something in them, with their labels; the others are dropped and counted."""
+    """The texts that are not blank, with their labels; others are dropped with a warning."""
     listed = check_texts(texts)
     checked = check_labels(labels, len(listed))
     rows = [i for i, text in enumerate(listed) if text.strip()]
@@ -148,5 +148,5 @@ def _fingerprint(texts: Sequence[str], labels: Sequence[Any]) -> str:
 
 
 def warn(message: str) -> None:
-    """Tell the user something that does not stop the work."""
+    """Warn the user."""
     warnings.warn(message, VmaskWarning, stacklevel=5)

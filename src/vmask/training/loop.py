@@ -1,6 +1,6 @@
 """The training loop: the paper's objective, its random draws and its beta schedule, in one place.
 
-`max E_q[log p(y|R,x)] - beta * KL(q(R|x) || p0(R))` (eq. 8 of the paper), by one draw of R in each step.
+`max E_q[log p(y|R,x)] - beta * KL(q(R|x) || p0(R))` (eq. 8 of the paper), with one sample of R in each step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from accelerate import Accelerator
 
 VERSION = 1
-"""Of the numbers of a training. Raise it when they change on purpose: results of an older version can be made anew."""
+"""Version of the numbers of a training. Raise it when they change on purpose, so that older results can be redone."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class Examples:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """(N,) ids of each text."""
-        return np.array([len(one) for one in self.ids], dtype=np.int64)
+        """(N,) number of ids of each text."""
+        return np.array([len(ids) for ids in self.ids], dtype=np.int64)
 
     def batch(self, rows: NDArray[np.int64], length: int = 0) -> Batch:
         """The texts in `rows`, padded to at least `length`."""
@@ -64,11 +64,11 @@ class Examples:
 
 @dataclass(frozen=True)
 class Trained:
-    """How a training went.
+    """The course of a training.
 
     Attributes:
         history: a row for every epoch: loss, penalty, beta, dev scores, mean and spread of the masks, seconds.
-        best_epoch: the epoch whose weights were kept, counted from 1.
+        best_epoch: number of the epoch whose weights are kept, from 1.
     """
 
     history: list[dict[str, Any]]
@@ -92,16 +92,16 @@ def train(
     Args:
         model: a fresh classifier.
         examples: training texts.
-        dev: texts that choose the epoch; never trained on.
+        dev: texts that select the best epoch; never trained on.
         config: the options.
         accelerator: device and processes.
         pad_length: length of every batch with `config.pad_to_max`.
-        checkpoints: where to keep the state after every epoch.
-        resume: continue from the checkpoint where there is one; the result is that of an unbroken run.
-        progress: what to show.
+        checkpoints: writes the state after every epoch.
+        resume: continue from the checkpoint, if there is one; the result is that of an uninterrupted run.
+        progress: callback that shows the progress.
 
     Raises:
-        TrainingDiverged: when the loss is not finite; the last good checkpoint stays.
+        TrainingDiverged: if the loss is not finite; the last good checkpoint is kept.
     """
     progress = progress or ProgressCallback()
     with own_randomness(), progress:
@@ -140,7 +140,7 @@ def train(
 
 
 class _Run:
-    """One training run: the wrapped model, its optimiser, and what happens in an epoch."""
+    """One training run: the wrapped model, its optimiser and the steps of an epoch."""
 
     def __init__(
         self,
@@ -165,7 +165,7 @@ class _Run:
         self.class_weight = _class_weight(examples.labels, dev.labels, config).to(accelerator.device)
 
     def epoch(self, epoch: int) -> dict[str, Any]:
-        """Pass once over the training texts, then score the dev texts. Returns the history's row."""
+        """Train for one epoch, then score the dev texts. Returns the row of the history."""
         started = time.perf_counter()
         config, accelerator = self.config, self.accelerator
         reseed_torch(config.seed, "epoch", epoch, accelerator.process_index)
@@ -184,7 +184,7 @@ class _Run:
             losses.append(loss)
             penalties.append(penalty)
             self.progress.step(loss)
-        if not all(bool(torch.isfinite(p).all()) for p in self.parameters):  # the last step may have done it
+        if not all(bool(torch.isfinite(p).all()) for p in self.parameters):  # possible after the last step
             raise self._diverged(f"Weights are not finite after epoch {epoch + 1}.")
         return {
             "epoch": epoch + 1,
@@ -195,9 +195,9 @@ class _Run:
             "seconds": round(time.perf_counter() - started, 3),
         }
 
-    def _diverged(self, what: str) -> TrainingDiverged:
+    def _diverged(self, reason: str) -> TrainingDiverged:
         rate, clip = self.config.learning_rate, self.config.clip
-        return TrainingDiverged(f"{what} Try a lower --learning-rate (now {rate:g}) or --clip (now {clip:g}).")
+        return TrainingDiverged(f"{reason} Try a lower --learning-rate (now {rate:g}) or --clip (now {clip:g}).")
 
     def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
         """This process's share of every batch; a batch too small for all processes is left out."""
@@ -208,12 +208,12 @@ class _Run:
                 yield rows[rank::world]
 
     def _set_rate(self, factor: float) -> None:
-        """Scale every learning rate; derived from the step, so that nothing of it has to be saved."""
+        """Scale every learning rate. The factor derives from the step, so that no state has to be saved."""
         for group, rate in zip(self.plain_optimizer.param_groups, self.rates, strict=True):
             group["lr"] = rate * factor
 
     def _step(self, rows: NDArray[np.int64], beta: float) -> tuple[float, float]:
-        """One draw of R, one step of Adam. Returns loss and penalty."""
+        """One sample of R, one step of Adam. Returns loss and penalty."""
         parts = np.array_split(rows, min(self.config.accumulate, len(rows)))
         total = self._weight(rows)
         losses, penalties = 0.0, 0.0
@@ -226,22 +226,23 @@ class _Run:
             penalty = output.masked.penalty * (len(part) / len(rows))
             loss = error * (self._weight(part) / total) + beta * penalty
             self.accelerator.backward(loss)
-            losses, penalties = losses + float(loss.detach()), penalties + float(penalty.detach())
+            losses += float(loss.detach())
+            penalties += float(penalty.detach())
         self.accelerator.clip_grad_norm_(self.clipped, self.config.clip)
         self.optimizer.step()
         return losses, penalties
 
     def _weight(self, rows: NDArray[np.int64]) -> float:
-        """What the texts in `rows` count in the loss."""
+        """Total weight of the texts in `rows` in the loss."""
         return float(self.class_weight[self.examples.labels[rows]].sum())
 
     def end(self) -> None:
-        """Give the model back as it was before mixed precision wrapped it."""
+        """Remove the wrapper of mixed precision from the model."""
         self.accelerator.unwrap_model(self.wrapped, keep_fp32_wrapper=False)
 
 
 def best_epoch(history: Sequence[dict[str, Any]], select: str) -> int:
-    """The first epoch with the highest dev score, counted from 1; 0 for an empty history."""
+    """The number of the first epoch with the highest dev score, from 1; 0 for an empty history."""
     scores = [row[f"dev_{select}"] for row in history]
     return scores.index(max(scores)) + 1 if scores else 0
 
@@ -252,7 +253,7 @@ def _is_over(history: Sequence[dict[str, Any]], config: TrainConfig) -> bool:
 
 
 def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.device) -> None:
-    """Let the mask look once over the training texts, where its method asks for that."""
+    """Pass the training texts to the mask once, if its method needs it."""
     if type(model.mask).prepare is WordMask.prepare:
         return
 
@@ -274,7 +275,7 @@ def _class_weight(labels: NDArray[np.int64], dev: NDArray[np.int64], config: Tra
 def _score(
     model: MaskedClassifier, examples: Examples, device: torch.device, pad_length: int
 ) -> dict[str, float | None]:
-    """Accuracy and macro F1 on held-out texts, and mean and spread of the masks of their words."""
+    """Accuracy and macro F1 on held-out texts, and mean and standard deviation of the masks of their words."""
     from vmask.metrics.accuracy import accuracy
     from vmask.metrics.macro_f1 import macro_f1
 
@@ -286,11 +287,9 @@ def _score(
         output = model(batch)
         predicted[rows] = output.logits.argmax(1).cpu().numpy()
         scores = output.masked.scores[output.words].cpu().double()
-        count, total, squares = (
-            count + len(scores),
-            total + float(scores.sum()),
-            squares + float(scores.square().sum()),
-        )
+        count += len(scores)
+        total += float(scores.sum())
+        squares += float(scores.square().sum())
     mean = total / max(count, 1)
     ranks = model.mask.ranks
     return {
@@ -302,7 +301,7 @@ def _score(
 
 
 def _warn_of_collapse(mask: WordMask, row: dict[str, Any]) -> None:
-    """Say so when the masks of all words came out alike: the ranking of words then means little."""
+    """Warn if the masks of all words are almost equal: the ranking of words then means little."""
     mean, std = row["mask_mean"], row["mask_std"]
     if not mask.ranks or std > 0.02:
         return

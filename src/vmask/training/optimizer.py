@@ -1,4 +1,4 @@
-"""Adam or AdamW over the parameters that are trained, with groups where they are treated differently."""
+"""Adam or AdamW over the trained parameters, in groups of learning rate and weight decay."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from vmask.models.contract import MaskedClassifier
 def make_optimizer(model: MaskedClassifier, config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
     """The optimiser of a training run.
 
-    With `adamw` biases and the scales of LayerNorm are not decayed, as is usual for encoders. The mask's own network
-    may have a learning rate of its own.
+    With `adamw` biases and the scales of LayerNorm are not decayed, as is usual for encoders. The mask may have its
+    own learning rate.
     """
     groups: dict[tuple[float, float], list[torch.nn.Parameter]] = {}
     for name, parameter in model.named_parameters():

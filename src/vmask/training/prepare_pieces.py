@@ -1,9 +1,9 @@
-"""Texts for encoders: the pieces of their own tokenizer, and the pretrained weights to start from."""
+"""Training data for encoders: word pieces of their own tokenizer, and the pretrained weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,19 +21,19 @@ from vmask.training.prepared import Prepared, examples_of
 from vmask.training.run_config import Plan
 
 UNMASKED = ("base", "l2")
-"""Methods that leave the vectors alone."""
+"""Methods that do not change the word vectors."""
 MAX_TOKENS = 512
-"""Length limit where neither the user nor the encoder has a smaller one."""
+"""Length limit, unless the user or the encoder has a smaller one."""
 
 
 @dataclass(frozen=True)
 class PreparedPieces(Prepared):
-    """Texts as pieces.
+    """Texts as word pieces.
 
     Attributes:
         tokenizer: cuts texts into pieces and words.
-        name: of the encoder.
-        cut: how many training texts are longer than the limit.
+        name: name of the encoder.
+        cut: number of training texts that are longer than the limit.
     """
 
     tokenizer: PieceTokenizer
@@ -42,7 +42,7 @@ class PreparedPieces(Prepared):
 
     @property
     def pad_length(self) -> int:
-        """Length of the longest text that the model may see."""
+        """Maximum length of a text."""
         return self.tokenizer.max_tokens
 
     def encoder(self, plan: Plan) -> Encoder:
@@ -55,8 +55,8 @@ class PreparedPieces(Prepared):
             ignore_mismatched_sizes=True,
         )
         network.config.pad_token_id = self.tokenizer.pad
-        network.config.name_or_path = public_name(self.name)  # a model folder stores it: no path of this machine
-        return fitted_out(network, self.tokenizer, plan)
+        network.config.name_or_path = public_name(self.name)  # stored in model folders, so no path of this machine
+        return make_transformer(network, self.tokenizer, plan)
 
     def predictor(self, model: MaskedClassifier, device: torch.device, pad_length: int) -> PiecePredictor:
         """The trained model with the words of the training texts."""
@@ -65,10 +65,10 @@ class PreparedPieces(Prepared):
         return predictor
 
     def start_from(self, predictor: TextPredictor, plan: Plan) -> Encoder:
-        """The encoder of a trained model, to start from.
+        """The encoder of a trained model as a start.
 
         Raises:
-            ConfigError: where that is a model of another kind, tokenizer or set of labels.
+            ConfigError: if the model has another kind, tokenizer or set of labels.
         """
         if not isinstance(predictor, PiecePredictor):
             raise ConfigError("It is no encoder. Give the folder of one.")
@@ -76,14 +76,14 @@ class PreparedPieces(Prepared):
             raise ConfigError(f"It has another tokenizer than {self.name}. Give its encoder to --model.")
         if list(predictor.labels) != self.labels:
             raise ConfigError("Its labels are others than those of the data. Leave init_from out.")
-        return fitted_out(predictor.network, self.tokenizer, plan)
+        return make_transformer(predictor.network, self.tokenizer, plan)
 
     def source_digest(self) -> bytes:
-        """Of the pretrained encoder."""
+        """Digest of the pretrained encoder."""
         return encoder_digest(self.name).encode()
 
     def summary(self) -> dict[str, Any]:
-        """What a model folder says about its data."""
+        """The facts about the data for a model folder."""
         return {
             **super().summary(),
             "encoder": public_name(self.name),
@@ -95,8 +95,8 @@ class PreparedPieces(Prepared):
         }
 
 
-def fitted_out(network: Any, tokenizer: PieceTokenizer, plan: Plan) -> Transformer:
-    """A network of transformers with its seam; said where a mask can do little there."""
+def make_transformer(network: Any, tokenizer: PieceTokenizer, plan: Plan) -> Transformer:
+    """A network of transformers with its seam. Warns if a mask has little effect there."""
     encoder = Transformer(network, tokenizer.special, plan.model_options)
     if not encoder.scale_matters and plan.mask not in UNMASKED:
         warn(
@@ -107,7 +107,7 @@ def fitted_out(network: Any, tokenizer: PieceTokenizer, plan: Plan) -> Transform
 
 
 def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:
-    """Load the encoder's tokenizer and cut the texts into pieces.
+    """Load the encoder's tokenizer and split the texts into pieces.
 
     Raises:
         DataError: for data that cannot be trained on.
@@ -127,7 +127,7 @@ def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:
 
 
 def _positions(config: Any) -> int:
-    """Tokens that the encoder has positions for; RoBERTa and its kin keep the first ones for themselves."""
+    """Number of tokens that the encoder has positions for; RoBERTa and similar models reserve the first ones."""
     most = getattr(config, "max_position_embeddings", None) or MAX_TOKENS
     first = (config.pad_token_id or 0) + 1 if config.model_type in _PADDED_POSITIONS else 0
     if most - first < 3:
@@ -140,7 +140,6 @@ _PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer
 
 def _encode(tokenizer: PieceTokenizer, texts: Sequence[str], codes: Sequence[int], name: str) -> tuple[Examples, int]:
     pieces = tokenizer.encode(texts)
-    if cut := sum(one.total > len(one.ids) for one in pieces):
+    if cut := sum(text.total > len(text.ids) for text in pieces):
         warn(f"{cut} of {len(pieces)} {name} texts were cut to {tokenizer.max_tokens} tokens.")
-    examples = examples_of({row: one.ids for row, one in enumerate(pieces)}, codes)
-    return replace(examples, pad=tokenizer.pad), cut
+    return examples_of({row: text.ids for row, text in enumerate(pieces)}, codes, tokenizer.pad), cut

@@ -1,4 +1,4 @@
-"""Texts for the models of words: vocabulary, word vectors, ids."""
+"""Training data for models over words: vocabulary, word vectors, ids."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class PreparedWords(Prepared):
     """Texts as words with vectors.
 
     Attributes:
-        tokenizer: cuts texts into words.
-        counts: (V,) how often each word stands in the training texts.
-        known: (V,) whether the vectors know the word.
+        tokenizer: splits texts into words.
+        counts: (V,) count of each word in the training texts.
+        known: (V,) whether the word has a pretrained vector.
         matrix: (V, D) word vectors.
-        coverage: how much of the training texts the vectors know; None for random vectors.
+        coverage: share of the training texts that the vectors cover; None for random vectors.
         sources: names of the vector files.
     """
 
@@ -51,7 +51,7 @@ class PreparedWords(Prepared):
 
     @property
     def pad_length(self) -> int:
-        """Length of the longest text that the model may see."""
+        """Maximum length of a text."""
         return self.tokenizer.max_words
 
     def encoder(self, plan: Plan) -> Encoder:
@@ -63,11 +63,11 @@ class PreparedWords(Prepared):
         return WordPredictor(model, self.tokenizer, self.labels, self.counts, self.known, device, pad_length)
 
     def source_digest(self) -> bytes:
-        """Of the word vectors."""
+        """Bytes of the word vectors."""
         return self.matrix.tobytes()
 
     def summary(self) -> dict[str, Any]:
-        """What a model folder says about its data."""
+        """The facts about the data for a model folder."""
         return {
             **super().summary(),
             "vocabulary": len(self.tokenizer),
@@ -136,9 +136,9 @@ def _matrix(
         matrix = random.uniform(-UNKNOWN_WIDTH, UNKNOWN_WIDTH, (size, vectors.dim)).astype(np.float32)
         known = np.zeros(size, dtype=np.bool_)
         row_of = {word: row for row, word in enumerate(vectors.words) if vectors.known[row].any()}
-        found = [(i, row_of[word]) for i, word in enumerate(tokenizer.words) if i > UNK and word in row_of]
-        if found:
-            places, rows = np.array(found).T
+        pairs = [(i, row_of[word]) for i, word in enumerate(tokenizer.words) if i > UNK and word in row_of]
+        if pairs:
+            places, rows = np.array(pairs).T
             matrix[places], known[places] = vectors.matrix[rows], True
     matrix[0] = 0.0
     return matrix.astype(np.float16).astype(np.float32), known
@@ -146,9 +146,9 @@ def _matrix(
 
 def _encode(tokenizer: WordTokenizer, texts: Sequence[str], codes: Sequence[int], name: str) -> Examples:
     tokens = tokenizer.encode(texts)
-    if cut := sum(one.total > len(one.ids) for one in tokens):
+    if cut := sum(text.total > len(text.ids) for text in tokens):
         warn(f"{cut} of {len(tokens)} {name} texts were cut to {tokenizer.max_words} words.")
-    ids = {row: one.ids for row, one in enumerate(tokens) if len(one.ids)}
+    ids = {row: text.ids for row, text in enumerate(tokens) if len(text.ids)}
     if not ids:
         raise DataError(f"No {name} text has a word. Check the text column, or use cleaning=gentle.")
     if len(ids) < len(tokens):

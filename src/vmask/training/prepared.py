@@ -1,4 +1,4 @@
-"""What training needs of the data, whatever the model reads."""
+"""The data of a training, whether the model reads words or word pieces."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from vmask.training.run_config import Plan
 
 @dataclass(frozen=True)
 class Prepared:
-    """Everything that training needs of the data.
+    """The data of a training.
 
     Attributes:
         labelled: the checked texts.
-        examples: training texts as numbers.
-        dev: texts that pick the best epoch.
-        tuned: whether the word vectors are trained in a training of one stage; None: as the stage has it.
+        examples: encoded training texts.
+        dev: encoded texts that select the best epoch.
+        tuned: whether the word vectors are trained; None: in the first stage only.
     """
 
     labelled: Labelled
@@ -43,7 +43,7 @@ class Prepared:
 
     @property
     def pad_length(self) -> int:
-        """Length of the longest text that the model may see."""
+        """Maximum length of a text."""
         raise NotImplementedError
 
     def encoder(self, plan: Plan) -> Encoder:
@@ -55,19 +55,19 @@ class Prepared:
         raise NotImplementedError
 
     def start_from(self, predictor: TextPredictor, plan: Plan) -> Encoder:
-        """The encoder of a trained model, to start from.
+        """The encoder of a trained model as a start.
 
         Raises:
-            ConfigError: where that is a model of another kind, tokenizer or set of labels.
+            ConfigError: if the model has another kind, tokenizer or set of labels.
         """
         raise ConfigError("Only an encoder can start from another model; train CNN and LSTM anew.")
 
     def source_digest(self) -> bytes:
-        """Of the vectors or the pretrained encoder that training starts from."""
+        """Bytes that identify the vectors or the pretrained encoder that training starts from."""
         raise NotImplementedError
 
     def digest(self) -> str:
-        """Of all that training sees: ids and classes of both sets, and where it starts. Another is another run."""
+        """Digest of all that training reads: ids and classes of both sets, and where it starts."""
         digest = hashlib.sha256(self.source_digest())
         for examples in (self.examples, self.dev):
             digest.update(examples.labels.tobytes())
@@ -76,7 +76,7 @@ class Prepared:
         return digest.hexdigest()
 
     def summary(self) -> dict[str, Any]:
-        """What a model folder says about its data."""
+        """The facts about the data for a model folder."""
         return {
             "train": len(self.examples.labels),
             "dev": len(self.dev.labels),
@@ -85,5 +85,5 @@ class Prepared:
 
 
 def examples_of(ids: Mapping[int, NDArray[np.int32]], codes: Sequence[int], pad: int = PAD) -> Examples:
-    """The texts in the rows that have ids, with their classes."""
+    """The texts in the rows that have ids, with their classes; `codes` has the classes of all rows."""
     return Examples(list(ids.values()), np.array([codes[row] for row in ids], dtype=np.int64), pad)

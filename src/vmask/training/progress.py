@@ -1,4 +1,4 @@
-"""What a person sees while a model trains."""
+"""Progress of a training."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ProgressCallback:
-    """Shows nothing. Also the contract: `start`, any number of `step` and `epoch`, inside a `with`."""
+    """Base class of callbacks; shows nothing. Called in a `with`: `start`, then any number of `step` and `epoch`."""
 
     def __enter__(self) -> Self:
         return self
@@ -23,23 +23,23 @@ class ProgressCallback:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the display."""
+        """End the display."""
 
     def stage(self, number: int, total: int) -> None:
         """The first or second of two stages begins."""
 
     def start(self, steps: int, done: int) -> None:
-        """There will be `steps` steps, of which `done` are done already."""
+        """The training begins: `steps` steps in all, of which `done` are done already."""
 
     def step(self, loss: float) -> None:
-        """One more step is done."""
+        """A step is done."""
 
     def epoch(self, row: Mapping[str, Any], best: bool) -> None:
-        """An epoch is done; `row` is its line of the history."""
+        """An epoch is done; `row` is its row of the history."""
 
 
 class TrainingBar(ProgressCallback):
-    """A progress bar with the time left, and a line for every epoch, on standard error."""
+    """A progress bar with the remaining time, and a line for every epoch, on standard error."""
 
     def __init__(self, title: str, console: Any = None) -> None:
         from rich.markup import escape
@@ -65,11 +65,11 @@ class TrainingBar(ProgressCallback):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the display."""
+        """End the display."""
         self.bar.stop()
 
     def stage(self, number: int, total: int) -> None:
-        """Say which stage the bar is about."""
+        """Show the number of the stage."""
         self.bar.update(self.task, description=f"{self.title}, stage {number} of {total}")
         self.console.print(
             f"[dim]{self.title}[/dim] stage {number} of {total}: "
@@ -78,11 +78,11 @@ class TrainingBar(ProgressCallback):
         )
 
     def start(self, steps: int, done: int) -> None:
-        """Set the length of the bar, which may have been full of an earlier stage."""
+        """Set the length of the bar, which may be full after an earlier stage."""
         self.bar.reset(self.task, total=steps, completed=done)
 
     def step(self, loss: float) -> None:
-        """Move the bar on."""
+        """Advance the bar."""
         self.bar.update(self.task, advance=1, loss=loss)
 
     def epoch(self, row: Mapping[str, Any], best: bool) -> None:

@@ -1,4 +1,4 @@
-"""What will be trained: the names and every option, with the defaults of model, mask and preset filled in."""
+"""The configuration of a training: every option, with the defaults of model, mask and preset filled in."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from vmask.training.torch_random import own_randomness
 PRESETS = ("paper_code",)
 TRANSFORMER = "transformer"
 _OF_WORDS = ("embeddings", "vocabulary", "vector_words")
-"""Options of the data that only models of words have. The others may come from a dataset's card."""
+"""Data options of models over words only. The others may come from a dataset's card."""
 MOST_WEIGHTS = 1_000_000_000
-"""Weights of a model of words besides its vectors, at most."""
+"""Maximum number of weights of a model over words, without its vectors."""
 MOST_PADDED = 10_000_000
-"""Words of a batch in which every text is padded to the full length, at most."""
+"""Maximum number of words of a batch in which every text is padded to the full length."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that decides a training besides the data.
+    """Everything that determines a training besides the data.
 
     Attributes:
         model: name of the model.
@@ -49,7 +49,7 @@ class Plan:
     train: TrainConfig
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values."""
+        """All options as JSON values."""
         return {
             "model": self.model,
             "mask": self.mask,
@@ -64,15 +64,15 @@ class Plan:
             UnknownName: for a model or mask of a package that is not installed here.
         """
         try:
-            MODELS.get(value["model"]), MASKS.get(value["mask"])
+            model, mask = MODELS.get(value["model"]), MASKS.get(value["mask"])
         except UnknownName as unknown:
-            unknown.args = (f"{unknown} It is of another package: install that here.",)
+            unknown.args = (f"{unknown} It is of another package: install that package.",)
             raise
         return cls(
             model=value["model"],
             mask=value["mask"],
-            model_options=make(MODELS.get(value["model"]).Options, value["model_options"]),
-            mask_options=make(MASKS.get(value["mask"]).Options, value["mask_options"]),
+            model_options=make(model.Options, value["model_options"]),
+            mask_options=make(mask.Options, value["mask_options"]),
             data=make(DataConfig, value["data"]),
             train=make(TrainConfig, value["train"]),
         )
@@ -83,7 +83,7 @@ class Plan:
         Args:
             vectors: (V, D) word vectors; row 0 is padding.
             tuned: whether the vectors are trained too.
-            classes: C.
+            classes: number of classes C.
         """
         return self.with_mask(self.word_encoder(vectors, tuned, classes))
 
@@ -96,12 +96,12 @@ class Plan:
         return MODELS.get(self.model)(embedding, classes, self.model_options)
 
     def _check_weights(self, embedding: nn.Embedding, classes: int) -> None:
-        """Refuse a model that is too large before it takes any memory: sizes multiply.
+        """Check the size of a model before any memory is allocated: sizes multiply.
 
         Raises:
-            ConfigError: with the number of weights.
+            ConfigError: if it has too many weights.
         """
-        # A model of others may be one that cannot be built without memory.
+        # A model of another package may not support the meta device.
         with suppress(NotImplementedError, RuntimeError), own_randomness(), torch.device("meta"):
             encoder = MODELS.get(self.model)(embedding, classes, self.model_options)
             weights = sum(p.numel() for p in encoder.parameters()) - embedding.weight.numel()
@@ -117,12 +117,12 @@ class Plan:
 
     @property
     def title(self) -> str:
-        """What people call it: `CNN-vmask`, or the encoder's name."""
+        """The title, such as `CNN-vmask`, or the encoder's name with the mask."""
         return f"{MODELS.get(self.model).title_for(self.model, self.model_options)}-{self.mask}"
 
     @property
     def reads_pieces(self) -> bool:
-        """Whether the model reads the pieces of a tokenizer of its own, rather than words."""
+        """Whether the model reads word pieces of its own tokenizer rather than words."""
         return MODELS.get(self.model).reads == "pieces"
 
 
@@ -133,8 +133,8 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
         model: name of the model.
         mask: name of the mask.
         preset: None or `paper_code`.
-        **given: options; None means the default. Nested ones are written `model__…` and `mask__…`, others that belong
-            to neither dataclass are ignored.
+        **given: options; None means the default. Nested ones are written `model__…` and `mask__…`, options of
+            neither dataclass are ignored.
 
     Raises:
         UnknownName, ConfigError: with the fix.
@@ -148,7 +148,7 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
         mask_fields = _fields(mask_class.Options)
         for source in (model_class.paper_code, mask_class.paper_code):
             for part, quirks in source.items():
-                # A model's quirks for the mask hold where the mask has such an option.
+                # A model's quirks for the mask apply only if the mask has such an option.
                 values[part].update({k: v for k, v in quirks.items() if part != "mask" or k in mask_fields})
     for name, value in given.items():
         part, nested, option = name.partition("__")
@@ -158,8 +158,8 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     values["train"] = {**model_class.recipe_for(model_options), **mask_class.recipe, **values["train"]}
     values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
     data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
-    if model_class.reads == "pieces" and (useless := [name for name in _OF_WORDS if name in data]):
-        raise ConfigError(f"{useless[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
+    if model_class.reads == "pieces" and (unused := [name for name in _OF_WORDS if name in data]):
+        raise ConfigError(f"{unused[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
     if model_class.reads == "words" and values["train"].get("precision", "no") != "no":
         raise ConfigError(f"precision is for encoders; a {model} is small and computes in float32. Leave it out.")
     plan = Plan(

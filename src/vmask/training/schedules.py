@@ -1,4 +1,4 @@
-"""How beta, the weight of the mask penalty, and the learning rate move during training."""
+"""Schedules of the learning rate and of beta, the weight of the mask penalty."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ RELEASED_STEPS = 10
 
 
 def beta_at(config: TrainConfig, progress: float) -> float:
-    """Beta when the share `progress` of the training, from 0 to 1, is done; never below 0.
+    """Beta at `progress`, the finished share of the training from 0 to 1; never below 0.
 
-    `linear` goes straight from `beta` to `beta_end`, down or up. `constant` stays. `cyclic` goes so in each of
+    `linear` goes from `beta` to `beta_end`, down or up. `constant` stays at `beta`. `cyclic` is linear in each of
     `beta_cycles` equal parts. `steps` goes in ten equal steps, as the released code does every tenth of its epochs.
     """
     start = config.beta
@@ -23,9 +23,9 @@ def beta_at(config: TrainConfig, progress: float) -> float:
 
 
 def rate_at(config: TrainConfig, progress: float) -> float:
-    """What the learning rate is multiplied by when the share `progress` of the training is done.
+    """Factor of the learning rate at `progress`, the finished share of the training from 0 to 1.
 
-    It rises from 0 to 1 in the first `warmup` of the training and then, with `linear`, falls to 0 at its end.
+    It rises from 0 to 1 in the first `warmup` of the training and then, with `linear`, falls to 0 at the end.
     """
     if progress < config.warmup:
         return progress / config.warmup

@@ -1,4 +1,4 @@
-"""Torch's global generators: pointed at the stream of one purpose, and given back as they were."""
+"""Torch's global random generators: seeded for one purpose, and restored afterwards."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from vmask._core.random_streams import derive
 
 
 def reseed_torch(seed: int, *keys: str | int) -> None:
-    """Point torch's global generators (dropout, draws of masks) at the stream of one purpose."""
+    """Seed torch's global generators (dropout, samples of masks) with the stream of one purpose."""
     torch.manual_seed(derive(seed, *keys))
 
 
 @contextmanager
 def own_randomness() -> Iterator[None]:
-    """Give back torch's global generators as they were: training must not disturb the caller's."""
+    """Restore torch's global generators at the end: training must not disturb the caller's."""
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):
         yield

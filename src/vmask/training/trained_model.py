@@ -1,4 +1,4 @@
-"""All that is known of a trained model: what a model folder stores and an export is made from."""
+"""A trained model with all facts that a model folder stores and an export needs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class TrainedModel:
     """A trained model with its options and how it was trained.
 
     Attributes:
-        params: the arguments of the `TextClassifier`, as they were given.
+        params: the arguments of the `TextClassifier`, as given.
         plan: every option with its defaults filled in.
         predictor: the model with its words.
-        labels: the classes, as they were given.
-        data: facts of the training texts.
+        labels: the classes, as given.
+        data: facts about the training texts.
         history: a row for every epoch.
-        best_epoch: the epoch whose weights were kept.
-        about: what the model card says besides, such as the name of the dataset.
+        best_epoch: number of the epoch whose weights are kept, from 1.
+        about: further facts for the model card, such as the name of the dataset.
     """
 
     params: Mapping[str, Any]
