@@ -275,7 +275,7 @@ def test_every_part_is_shown_where_asked(vmask, trained, few):
         (["--metrics", ","], "There is no metric to measure. Name some in --metrics"),
         (["--n", "0"], "n is 0; it must be at least 1."),
         (["--rank", "signd"], "Did you mean 'signed'?"),
-        (["--planted.tokens", "2"], "an option of --planted, which is not asked for. Add --planted, or"),
+        (["--planted.tokens", "2"], "an option of --planted, but no --planted. Add --planted, or"),
         (["--planted", "--planted.tokens", "0"], "tokens is 0; it must be at least 1."),
         (["--planted", "--planted.share", "2"], "share is 2.0; it must be at most 1."),
         (["--planted", "--split", "dev"], "--planted trains and measures on its own splits. Leave --split"),
@@ -645,7 +645,7 @@ def test_a_file_without_labels_is_enough_for_explanations(vmask, fails, trained,
     data.write_text("review\na lovely film\nan awful evening\n", encoding="utf-8")
     done = vmask("evaluate", trained, data, "--unlabelled", "--metrics", "aopc", "--explainers", "mask", "--json")
     assert done.json["explained"] == 2
-    assert "Name others in --metrics" in fails("evaluate", trained, data, "--unlabelled")
+    assert "Name other metrics in --metrics" in fails("evaluate", trained, data, "--unlabelled")
 
 
 def test_a_pattern_without_quotes_is_noticed(fails, trainings, few):
