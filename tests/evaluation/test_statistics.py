@@ -657,3 +657,8 @@ def test_p_values_of_swaps_are_fair():
         b = np.stack([a[:, 0], np.where(rng.random(80) < 0.8, a[:, 0], rng.integers(0, 3, 80))], 1)
         found.append(paired_statistic_difference(a, b, macro_f1, resamples=1, permutations=99, seed=i).p)
     assert 0.02 <= np.mean(np.array(found) <= 0.05) <= 0.08
+
+
+def test_a_method_that_does_not_vary_is_compared_without_a_warning():
+    difference = seeds_difference([0.952, 0.952, 0.952], [0.951, 0.955, 0.96])
+    assert difference.low < difference.value < difference.high

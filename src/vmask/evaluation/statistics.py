@@ -15,6 +15,7 @@ t intervals and tests and Wilson's interval are scipy's. What is written here sa
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
@@ -287,7 +288,9 @@ def seeds_difference(a: Sequence[float], b: Sequence[float], confidence: float =
     if np.ptp(first) == 0 == np.ptp(second):
         value = float(first[0] - second[0])  # without the rounding of means
         return Difference(value, value, value, n, nan if value else 1.0, how)
-    test = ttest_ind(first, second, equal_var=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # one of the two may not vary, which scipy warns of
+        test = ttest_ind(first, second, equal_var=False)
     low, high = test.confidence_interval(confidence)
     return Difference(value, float(low), float(high), n, float(test.pvalue), how)
 
