@@ -8,9 +8,8 @@ seeds (`seeds_interval`, `seeds_difference`, `paired_seeds_difference`), or both
 In all functions `confidence` is the nominal coverage of the interval, `resamples` the number of bootstrap resamples,
 `permutations` the number of random sign flips or swaps (p is never below `1 / (1 + permutations)`), and `seed` sets the
 random numbers: two calls with the same seed and the same number of examples draw the same resamples. Memory is bounded
-for any number of examples. Intervals are not clipped to the range of a metric.
-
-t intervals and tests and Wilson's interval are scipy's. What is written here says in its docstring why.
+for any number of examples. Intervals are not clipped to the range of a metric. t intervals and tests and Wilson's
+interval are scipy's; what is written here says in its docstring why.
 """
 
 from __future__ import annotations
