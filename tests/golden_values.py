@@ -14,6 +14,7 @@ import sys
 import tempfile
 import warnings
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 if __name__ == "__main__":
@@ -195,13 +196,15 @@ def parts() -> dict:
 
 
 def machine() -> str:
-    """On which weights repeat to the last bit."""
+    """The processor, its threads and the libraries: only where all of them are the same do weights repeat to the last bit."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    cpu = next(
-        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )
-    return f"{cpu}, {platform.system()}, torch {torch.__version__}"
+    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else [platform.processor()]
+    keys = ("model name", "cpu family", "model\t", "stepping", "flags")
+    processor = sorted({line for line in lines if line.startswith(keys)}) or lines
+    digest = hashlib.sha256("\n".join(processor).encode()).hexdigest()[:12]
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "transformers", "tokenizers"))
+    kind = f"{torch.backends.cpu.get_cpu_capability()}, threads {torch.get_num_threads()}"
+    return f"processor {digest} ({kind}), {platform.system()}, {libraries}"
 
 
 def plain(value):

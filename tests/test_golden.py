@@ -36,9 +36,14 @@ def test_a_stored_model_loads_and_answers_as_it_did(folder):
 @pytest.mark.parametrize("part", golden_values.parts())
 def test_numbers_are_as_recorded(part):
     now, recorded = golden_values.plain(golden_values.parts()[part]()), dict(RECORDED[part])
-    if recorded.pop("digest", None) != now.pop("digest", None):
-        assert golden_values.machine() != RECORDED["machine"], "the weights differ on the machine of the record"
-    assert list(differences(now, recorded)) == []
+    if golden_values.machine() == RECORDED["machine"]:
+        assert list(differences(now, recorded, rel=1e-6, abs=1e-7)) == []
+    else:
+        # Adam makes steps of rounding errors where a gradient is 0, so weights differ where answers do not.
+        for values in (now, recorded):
+            values.pop("digest", None)
+            values.pop("sums", None)
+        assert list(differences(now, recorded, rel=0.05, abs=0.01)) == []
 
 
 def test_every_part_is_recorded():
@@ -52,13 +57,13 @@ def test_every_mask_and_method_is_recorded():
     assert set(METRICS.names()) <= measured
 
 
-def differences(now, recorded, where=""):
+def differences(now, recorded, where="", **tolerance):
     """Where two values differ by more than rounding."""
     if isinstance(recorded, dict) and isinstance(now, dict):
         for key in sorted({*now, *recorded}):
-            yield from differences(now.get(key, "missing"), recorded.get(key, "missing"), f"{where}/{key}")
+            yield from differences(now.get(key, "missing"), recorded.get(key, "missing"), f"{where}/{key}", **tolerance)
     elif isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
         for number, pair in enumerate(zip(now, recorded, strict=True)):
-            yield from differences(*pair, f"{where}/{number}")
-    elif now != (pytest.approx(recorded, rel=1e-4, abs=1e-5) if isinstance(recorded, float) else recorded):
+            yield from differences(*pair, f"{where}/{number}", **tolerance)
+    elif now != (pytest.approx(recorded, **tolerance) if isinstance(recorded, float) else recorded):
         yield f"{where}: {now}, recorded {recorded}"
