@@ -64,7 +64,6 @@ TRAININGS = {
         "train_embeddings": True,
     },
     "bert-vmask-block": {"model": "bert", "mask": "vmask", "model__placement": "block", "stages": 1},
-    "roberta-vmask": {"model": "roberta", "mask": "vmask"},
 }
 """By name, the options of a training."""
 EXPLAINED = ("cnn-vmask", "lstm-vmask", "bert-vmask")
@@ -81,8 +80,7 @@ def folder() -> Path:
     draw = np.random.default_rng(7)
     lines = [" ".join([word, *(f"{x:.4f}" for x in draw.normal(size=8))]) for word in [*words, "town", "unseen"]]
     (made / "vectors.txt").write_text("\n".join(dict.fromkeys(lines)) + "\n", encoding="utf-8")
-    for family in ("bert", "roberta"):
-        save_encoder(family, made / family)
+    save_encoder("bert", made / "bert")
     return made
 
 
@@ -196,7 +194,7 @@ def parts() -> dict:
 
 
 def machine() -> str:
-    """The processor, its threads and the libraries: only where all of them are the same do weights repeat to the last bit."""
+    """The processor, its threads and the libraries: where all are the same, weights repeat to the last bit."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else [platform.processor()]
     keys = ("model name", "cpu family", "model\t", "stepping", "flags")
