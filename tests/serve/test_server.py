@@ -18,7 +18,7 @@ import pytest
 from serve.helpers import TEXT, WAIT
 from vmask.errors import ConfigError
 from vmask.serve.config import is_loopback
-from vmask.serve.server import bind, local_address, network_address
+from vmask.serve.server import bind, exit_on_sigterm, local_address, network_address
 
 pytestmark = pytest.mark.full
 
@@ -286,3 +286,12 @@ def test_a_token_of_the_environment_is_asked_for(model_folder, monkeypatch):
         ["GET", "/api/options", "401"],
     ]
     assert "of-this-test" not in err
+
+
+def test_sigterm_while_models_are_loaded_ends_with_code_0():
+    previous = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit) as left, exit_on_sigterm():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)  # the handler runs before this is over
+    assert left.value.code == 0
+    assert signal.getsignal(signal.SIGTERM) == previous
