@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers and their subprocesses share the cores
@@ -20,8 +20,9 @@ from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask.errors import VmaskWarning
 
-settings.register_profile("no clock", deadline=None)  # machines are noisy: no test asserts seconds
-settings.load_profile("no clock")
+settings.register_profile("deep", deadline=None)  # machines are noisy: no test asserts seconds
+settings.register_profile("quick", deadline=None, max_examples=20)
+settings.load_profile("deep")
 
 ROOT = Path(__file__).parents[1]
 pytest_plugins = ["masked"]
@@ -31,12 +32,19 @@ MANY = 8
 """Cases of a test above which `make test` runs a part of their product."""
 
 
+def pytest_configure(config):
+    """Properties are tried with few examples by `make test`, and once more with many by `make test-full`."""
+    if config.option.markexpr == "not full":
+        settings.load_profile("quick")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what `-m` says
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark what `make test` leaves to `make test-full`; begin with the README's commands, which take longest."""
     cases = {}
+    deep = config.option.markexpr == "full"
     for item in items:
-        if "slow" in item.keywords:
+        if "slow" in item.keywords or (deep and is_hypothesis_test(getattr(item, "obj", None))):
             item.add_marker("full")
         if hasattr(item, "callspec"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)

@@ -35,8 +35,8 @@ from forging import (
 from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask.cli.main import main
+from vmask.data.recorded_source import dataset_of, recorded_source
 from vmask.errors import DataError, ModelFolderError, VmaskError, VmaskWarning
-from vmask.evaluation.dataset_training import dataset_of, recorded_source
 from vmask.pretrained.encoders import load_encoder, load_pretrained, load_tokenizer, plain_config
 from vmask.pretrained.word_vectors import read_vectors
 from vmask.serve.examples import Examples

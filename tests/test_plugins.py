@@ -97,6 +97,7 @@ def package(tmp_path, monkeypatch):
 # The example package --------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_all_five_are_listed_with_what_they_are(installed, vmask):
     names = {"masks": "gate", "models": "bag", "explainers": "alone", "metrics": "top_position", "datasets": "tea"}
     listed = json.loads(vmask("ls", "--json")[0])

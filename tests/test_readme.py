@@ -28,6 +28,7 @@ COMMANDS = re.findall(r"^\$ (.*)$", TEXT, re.MULTILINE)
 TABLES = [(path, name) for path, parts in update_readme.PARTS.items() for name in parts]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("path", "name"), TABLES, ids=[name for _, name in TABLES])
 def test_a_table_is_the_one_its_files_give(path, name):
     found = update_readme.part(path.read_text(encoding="utf-8"), name)

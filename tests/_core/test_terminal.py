@@ -84,6 +84,7 @@ def test_a_console_keeps_its_colours_and_cleans_what_it_shows(terminal):
     assert ("\x9b" in written) is not terminal
 
 
+@pytest.mark.full
 def test_everything_that_a_command_writes_is_cleaned_on_a_terminal():
     written = on_a_terminal(
         f"""

@@ -88,6 +88,7 @@ def test_json_has_every_row(vmask, trained, base_model, few):
         assert row["compares"] == (row["metric"] != "aopc")
 
 
+@pytest.mark.full
 def test_out_has_the_comparison_and_both_evaluations(vmask, fails, trained, other_seed, few, tmp_path):
     out = tmp_path / "out"
     words = ["compare", trained, other_seed, few, *QUICK, "--out", out]

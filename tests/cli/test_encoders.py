@@ -99,6 +99,7 @@ def test_options_of_the_encoder_reach_it(vmask, toy_csv, encoder_folder, tmp_pat
     assert loaded.plan_.data.train_embeddings is False
 
 
+@pytest.mark.full
 def test_a_base_model_is_the_start_of_another(vmask, reviews_csv, train_encoder, encoder_folder, tmp_path):
     words = ["--model", encoder_folder("bert"), "--init-from", train_encoder("bert", "base"), "--quiet", *SMALL]
     assert vmask("train", reviews_csv, "--out", tmp_path / "m", *words).code == 0

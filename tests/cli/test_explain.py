@@ -318,6 +318,7 @@ def test_a_run_that_could_not_begin_leaves_nothing(fails, base_model, splits, tm
     assert not list(tmp_path.glob("out*"))
 
 
+@pytest.mark.full
 def test_a_process_that_was_killed_is_gone_on_with(vmask, trained, tmp_path):
     texts = toy_texts(140, 5)[0]
     source, out, part = tmp_path / "in.txt", tmp_path / "out.jsonl", tmp_path / "out.jsonl.part"

@@ -24,6 +24,7 @@ def exported(trained, tmp_path_factory):
     return done, out
 
 
+@pytest.mark.full
 def test_it_says_what_was_done_and_nothing_of_the_libraries(exported):
     done, out = exported
     note, difference, where = done.stdout.splitlines()
@@ -43,6 +44,7 @@ def test_the_export_answers_as_the_model(exported, trained):
     assert json.loads((exported[1] / "config.json").read_text())["labels"] == ["1", "5"]
 
 
+@pytest.mark.full
 def test_an_export_is_replaced_only_when_asked(vmask, fails, exported, trained):
     _, out = exported
     assert "Choose another folder, or pass overwrite=True (--overwrite)." in fails("export", trained, out)

@@ -196,6 +196,7 @@ def shell(line, folder):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("streams", ["2>&1 | true", "2>/dev/full", ">&- 2>&-"])
 def test_a_training_goes_on_where_nobody_reads(streams, toy_csv, tmp_path):
     line = f"vmask train {toy_csv} --out m {' '.join(SMALL)} {streams}; exit ${{PIPESTATUS[0]}}"
@@ -204,12 +205,14 @@ def test_a_training_goes_on_where_nobody_reads(streams, toy_csv, tmp_path):
     assert (tmp_path / "m" / "config.json").is_file()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("streams", ["2>&1 >/dev/null | true", "2>/dev/full", "2>&-"])
 def test_an_error_that_nobody_reads_is_an_error(streams, tmp_path):
     code, out, err = shell(f"vmask predict none none {streams}; exit ${{PIPESTATUS[0]}}", tmp_path)
     assert (code, out, err) == (2, "", "")
 
 
+@pytest.mark.full
 def test_a_closed_input_is_empty_and_a_closed_output_goes_nowhere(model_folder, tmp_path):
     assert shell(f"vmask predict {model_folder} - <&-", tmp_path) == (0, "", "")
     assert shell(f"vmask words {model_folder} >&-", tmp_path) == (0, "", "")

@@ -131,6 +131,7 @@ def test_chunks_are_short_in_texts_and_in_characters():
     assert list(chunks([])) == []
 
 
+@pytest.mark.full
 def test_a_reader_that_leaves_early_is_no_error(trained, tmp_path):
     path = tmp_path / "few.txt"
     path.write_text("a lovely film\n" * 20, encoding="utf-8")  # so few that they are written at the very end
@@ -154,6 +155,7 @@ print((peaks[1] - peaks[0]) / 1024, file=sys.stderr)
 """
 
 
+@pytest.mark.full
 def test_memory_does_not_grow_with_the_file(trained, tmp_path):
     line = "a lovely film that my neighbour called dreadful {}\n"
     for name, count in (("few", 2_000), ("many", 80_000)):
@@ -187,6 +189,7 @@ def test_a_blank_line_of_a_table_with_one_column_is_a_text(model_folder, tmp_pat
         assert len(capsys.readouterr().out.splitlines()) == 3
 
 
+@pytest.mark.full
 def test_it_imports_no_more_than_it_needs(model_folder, tmp_path):
     (tmp_path / "lines.txt").write_text("a\n", encoding="utf-8")
     code = (

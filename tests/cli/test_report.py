@@ -72,6 +72,7 @@ def test_results_that_do_not_fit_together_are_said(vmask, made):
     assert "do not fit together" in done.err
 
 
+@pytest.mark.full
 def test_the_committed_results_are_reported_without_loading_a_model(tmp_path):
     code = (
         "import sys; from vmask.cli import main\n"

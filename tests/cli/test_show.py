@@ -13,8 +13,8 @@ import pytest
 from toy import toy_texts, write_csv
 from vmask._core.locks import only_writer
 from vmask.cli import show as command
+from vmask.data.recorded_source import dataset_of
 from vmask.errors import DataError
-from vmask.evaluation.dataset_training import dataset_of
 from vmask.persistence.model_folder import digest_of, folder_digest, read_config
 from vmask.report.model.content import LEVELS
 from vmask.serve.examples import Examples
@@ -43,6 +43,7 @@ def test_the_report_of_a_model_is_that_of_its_training(vmask, folder, trained):
     assert without_seconds((folder / "report.html").read_text(encoding="utf-8")) == without_seconds(after_training)
 
 
+@pytest.mark.full
 def test_the_same_command_gives_the_same_page(vmask, folder):
     pages = []
     for _ in range(2):
@@ -138,6 +139,7 @@ def test_a_model_without_word_scores_has_a_report(vmask, base_model, tmp_path):
     assert done.json["texts"]["methods"] == ["lime", "shapley"]
 
 
+@pytest.mark.full
 def test_figures_are_written_beside(vmask, folder, tmp_path):
     done = vmask("show", folder, "--figures", tmp_path / "figures", "--report", "quick")
     assert done.code == 0, done.err

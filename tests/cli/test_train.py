@@ -19,7 +19,8 @@ from vmask import TextClassifier
 from vmask._core.locks import only_writer
 from vmask.cli import main
 
-SMALL = ["--embeddings", "random", "--epochs", "2", "--learning-rate", "0.01", "--model.filters", "8"]
+SMALL_WITH_REPORT = ["--embeddings", "random", "--epochs", "2", "--learning-rate", "0.01", "--model.filters", "8"]
+SMALL = [*SMALL_WITH_REPORT, "--report", "none"]
 MODEL = ["README.md", "config.json", "model.safetensors", "tokenizer.json"]
 FILES = sorted([*MODEL, "report.html"])
 TEXTS, LABELS = toy_texts(60)
@@ -40,7 +41,7 @@ def write_jsonl(path, rows):
 
 def test_the_columns_of_a_csv_are_guessed_and_the_splits_made_and_said(vmask, toy_csv, tmp_path):
     out = tmp_path / "model"
-    done = vmask("train", toy_csv, "--out", out, *SMALL)
+    done = vmask("train", toy_csv, "--out", out, *SMALL_WITH_REPORT)
     assert done.code == 0
     assert names(out) == FILES
     assert "No test split: held out 10% of all rows (12 rows)" in done.err
@@ -64,7 +65,7 @@ def test_json_is_one_object_and_all_that_standard_output_has(vmask, toy_csv, tmp
 
 
 def test_quiet_prints_the_result_alone(vmask, toy_csv, tmp_path):
-    done = vmask("train", toy_csv, "--out", tmp_path / "model", "--quiet", *SMALL)
+    done = vmask("train", toy_csv, "--out", tmp_path / "model", "--quiet", *SMALL_WITH_REPORT)
     assert done.err == ""
     assert done.lines[-2:] == [f"saved to {tmp_path / 'model'}", f"report: {tmp_path / 'model' / 'report.html'}"]
 
@@ -115,7 +116,7 @@ def test_without_out_the_folder_is_named_after_data_and_method(vmask, toy_csv, t
     monkeypatch.chdir(tmp_path)
     done = vmask("train", toy_csv, "--seed", "3", "--quiet", "--json", *SMALL)
     assert done.json["model"] == "runs/reviews-cnn-vmask-s3"
-    assert names(tmp_path / "runs" / "reviews-cnn-vmask-s3") == FILES
+    assert names(tmp_path / "runs" / "reviews-cnn-vmask-s3") == MODEL
 
 
 def test_options_of_method_and_model_reach_the_model(vmask, toy_csv, tmp_path):
@@ -258,9 +259,9 @@ def test_a_folder_that_exists_is_refused_before_any_work(fails, tmp_path):
 
 def test_overwrite_replaces_a_model(vmask, toy_csv, tmp_path):
     out = tmp_path / "m"
-    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL).code == 0
+    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL_WITH_REPORT).code == 0
     first = (out / "model.safetensors").read_bytes()
-    assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL).code == 0
+    assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL_WITH_REPORT).code == 0
     assert (out / "model-2.safetensors").read_bytes() != first
     assert names(out) == FILES
 
@@ -286,12 +287,12 @@ def test_a_full_disk_at_the_end_costs_nothing(vmask, fails, toy_csv, tmp_path, m
 
     monkeypatch.setattr("vmask.persistence.model_folder.save_file", full)
     out = tmp_path / "m"
-    err = fails("train", toy_csv, "--out", out, *SMALL)
+    err = fails("train", toy_csv, "--out", out, *SMALL_WITH_REPORT)
     assert "could not be saved" in err
     assert "No space left on device" in err
     assert names(out) == ["checkpoint"]
     monkeypatch.undo()
-    done = vmask("train", toy_csv, "--out", out, "--resume", *SMALL)
+    done = vmask("train", toy_csv, "--out", out, "--resume", *SMALL_WITH_REPORT)
     assert done.code == 0
     assert "epoch   1" not in done.err  # nothing was trained again
     assert names(out) == FILES
@@ -311,6 +312,7 @@ def test_a_full_disk_at_a_checkpoint_is_said(fails, toy_csv, tmp_path, monkeypat
 # Resume ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_training_killed_in_the_middle_of_an_epoch_resumes_to_the_same_weights(tmp_path):
     data = write_csv(tmp_path / "toy.csv", *toy_texts(240))
     options = ["--embeddings", "random", "--epochs", "5", "--batch-size", "2", "--model.filters", "8", "--quiet"]
@@ -348,12 +350,13 @@ def killed_in_its_report(vmask, monkeypatch, *words):
         assert vmask("train", *words).code == 130
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_training_killed_in_its_report_resumes_with_the_report(vmask, toy_csv, tmp_path, monkeypatch, overwrite):
     out = tmp_path / "m"
-    options = [toy_csv, "--out", out, *SMALL]
+    options = [toy_csv, "--out", out, *SMALL_WITH_REPORT]
     if overwrite:
-        assert vmask("train", toy_csv, "--out", out, "--seed", "5", "--quiet", *SMALL).code == 0
+        assert vmask("train", toy_csv, "--out", out, "--seed", "5", "--quiet", *SMALL_WITH_REPORT).code == 0
         options.append("--overwrite")
     killed_in_its_report(vmask, monkeypatch, *options)
     weights = [path.read_bytes() for path in out.glob("*.safetensors")]
@@ -371,16 +374,17 @@ def test_a_training_killed_in_its_report_resumes_with_the_report(vmask, toy_csv,
 
 def test_a_finished_model_of_other_options_is_not_given_a_report(vmask, toy_csv, tmp_path, monkeypatch):
     out = tmp_path / "m"
-    killed_in_its_report(vmask, monkeypatch, toy_csv, "--out", out, *SMALL)
-    done = vmask("train", toy_csv, "--out", out, "--resume", "--seed", "7", *SMALL)
+    killed_in_its_report(vmask, monkeypatch, toy_csv, "--out", out, *SMALL_WITH_REPORT)
+    done = vmask("train", toy_csv, "--out", out, "--resume", "--seed", "7", *SMALL_WITH_REPORT)
     assert done.code == 2
     assert "holds a model of other options or data" in done.err
     assert not (out / "report.html").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("level", ["quick", "none"])
 def test_a_checkpoint_whose_model_is_saved_is_removed(vmask, toy_csv, tmp_path, monkeypatch, level):
-    out, options = tmp_path / "m", ["--report", level, *SMALL]
+    out, options = tmp_path / "m", ["--report", level, *SMALL_WITH_REPORT]
     with monkeypatch.context() as patch:
         patch.setattr("vmask._core.files.remove_folder", lambda path: None)
         killed_in_its_report(vmask, monkeypatch, toy_csv, "--out", out, *options)
@@ -417,7 +421,7 @@ def test_resume_with_other_options_is_refused(vmask, fails, toy_csv, tmp_path, m
 def test_skewed_and_absent_classes_are_said(vmask, tmp_path):
     texts = [f"message number {i} about lunch" for i in range(120)] + ["win money now", "cheap money win"]
     data = write_csv(tmp_path / "spam.csv", texts, ["ham"] * 120 + ["spam"] * 2)
-    result = vmask("train", data, "--out", tmp_path / "m", "--mask", "base", *SMALL)
+    result = vmask("train", data, "--out", tmp_path / "m", "--mask", "base", *SMALL_WITH_REPORT)
     assert "of the training texts are 'ham'" in result.err
     assert "--class-weight balanced" in result.err
     assert "has no text of spam" in result.err
@@ -430,8 +434,9 @@ def test_a_wrong_option_is_said_before_the_data_is_read(fails, tmp_path):
     assert "learning_rate is -1.0" in err
 
 
+@pytest.mark.full
 def test_resume_without_a_checkpoint_says_that_it_starts_anew(vmask, toy_csv, tmp_path):
-    result = vmask("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL)
+    result = vmask("train", toy_csv, "--out", tmp_path / "m", "--resume", *SMALL_WITH_REPORT)
     assert result.code == 0
     assert "no unfinished training" in result.err
 
@@ -444,10 +449,13 @@ def test_an_option_of_another_mask_is_said_to_be_none_of_this_one(fails, toy_csv
 # The report -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_a_report_is_written_full_quick_or_not_at_all(vmask, toy_csv, tmp_path):
     views = {}
     for level in ("full", "quick", "none"):
-        done = vmask("train", toy_csv, "--out", tmp_path / level, "--report", level, "--json", "--quiet", *SMALL)
+        done = vmask(
+            "train", toy_csv, "--out", tmp_path / level, "--report", level, "--json", "--quiet", *SMALL_WITH_REPORT
+        )
         path = tmp_path / level / "report.html"
         assert done.json["report"] == (None if level == "none" else str(path))
         assert names(tmp_path / level) == (MODEL if level == "none" else FILES)
@@ -456,7 +464,7 @@ def test_a_report_is_written_full_quick_or_not_at_all(vmask, toy_csv, tmp_path):
 
 
 def test_without_a_report_the_next_step_is_to_make_one(vmask, toy_csv, tmp_path):
-    done = vmask("train", toy_csv, "--out", tmp_path / "m", "--report", "none", *SMALL)
+    done = vmask("train", toy_csv, "--out", tmp_path / "m", "--report", "none", *SMALL_WITH_REPORT)
     assert f"next: vmask show {tmp_path / 'm'}   or   vmask explain" in done.out
     assert "report:" not in done.out
 
@@ -473,7 +481,7 @@ def test_a_report_that_fails_costs_neither_model_nor_result(vmask, toy_csv, tmp_
         raise error
 
     monkeypatch.setattr("vmask.report.model.collect.collect", broken)
-    done = vmask("train", toy_csv, "--out", tmp_path / "m", "--json", "--quiet", *SMALL)
+    done = vmask("train", toy_csv, "--out", tmp_path / "m", "--json", "--quiet", *SMALL_WITH_REPORT)
     assert done.code == 0
     assert done.json["report"] is None
     assert names(tmp_path / "m") == MODEL
@@ -481,26 +489,30 @@ def test_a_report_that_fails_costs_neither_model_nor_result(vmask, toy_csv, tmp_
     TextClassifier.load(tmp_path / "m")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("level", ["full", "none"])
 def test_overwriting_leaves_no_report_of_the_model_that_was_there(vmask, toy_csv, tmp_path, level):
     out = tmp_path / "m"
-    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL).code == 0
+    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL_WITH_REPORT).code == 0
     before = (out / "report.html").read_bytes()
-    again = vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", "--report", level, *SMALL)
+    again = vmask(
+        "train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", "--report", level, *SMALL_WITH_REPORT
+    )
     assert again.code == 0
     assert names(out) == (FILES if level == "full" else MODEL)
     assert level == "none" or (out / "report.html").read_bytes() != before
 
 
+@pytest.mark.full
 def test_no_stale_report_is_left_where_the_new_one_fails(vmask, toy_csv, tmp_path, monkeypatch):
     out = tmp_path / "m"
-    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL).code == 0
+    assert vmask("train", toy_csv, "--out", out, "--quiet", *SMALL_WITH_REPORT).code == 0
 
     def broken(*args, **named):
         raise ZeroDivisionError
 
     monkeypatch.setattr("vmask.report.model.collect.collect", broken)
-    assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL).code == 0
+    assert vmask("train", toy_csv, "--out", out, "--quiet", "--overwrite", "--seed", "5", *SMALL_WITH_REPORT).code == 0
     assert names(out) == MODEL
 
 

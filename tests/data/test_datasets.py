@@ -320,6 +320,7 @@ def hub_cache(tmp_path, monkeypatch):
     return tmp_path / "on-hub"
 
 
+@pytest.mark.full
 def test_hub_datasets_are_loaded_by_the_real_package(hub_cache, monkeypatch):
     write(hub_cache / "train.csv", toy(30, ("neg", "pos")))
     write(hub_cache / "test.csv", [{"text": "t", "label": "pos"}])

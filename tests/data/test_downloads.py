@@ -167,6 +167,7 @@ def index(tmp_path, monkeypatch) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_source_distribution_is_fetched_without_running_it(cache, index, tmp_path, monkeypatch):
     archive = source_of(tmp_path / "ran")
     (index / "toy-1.tar.gz").write_bytes(archive)
@@ -176,6 +177,7 @@ def test_a_source_distribution_is_fetched_without_running_it(cache, index, tmp_p
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("file", "source_only"), [("toy-1.tar.gz", True), ("toy-1.tar.gz", False), ("toy-1-py3-none-any.whl", False)]
 )

@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 HEAVY = ("torch", "sklearn", "pyarrow", "datasets", "tokenizers", "huggingface_hub", "yaml")
 LIGHT = [
     "card",
@@ -22,6 +24,7 @@ LIGHT = [
 ]
 
 
+@pytest.mark.full
 def test_the_data_room_imports_nothing_heavy():
     code = "\n".join(
         [

@@ -71,6 +71,7 @@ def test_data_without_a_card_cannot_be_checked(tmp_path):
         check_dataset(str(tmp_path))
 
 
+@pytest.mark.full
 @needs_shared
 @pytest.mark.parametrize(
     ("name", "low", "high"),

@@ -365,6 +365,7 @@ def test_without_the_files_it_is_said_where_to_put_them(name, file, tmp_path):
 # --- the real files
 
 
+@pytest.mark.full
 @needs_shared
 def test_the_movies_of_eraser():
     dataset = load_dataset("movies", data_dir=SHARED)
@@ -379,6 +380,7 @@ def test_the_movies_of_eraser():
     assert marked(dataset.splits["train"])[0][:2] == ["what 's the deal ?", "mind - fuck movie"]
 
 
+@pytest.mark.full
 @needs_shared
 def test_the_trees_are_the_sentences_of_sst1():
     trees, sst1 = (load_dataset(name, data_dir=SHARED) for name in ("sst_trees", "sst1"))

@@ -71,6 +71,7 @@ texts_of_all_kinds = st.lists(
 )
 
 
+@pytest.mark.full
 @given(texts_of_all_kinds, st.integers(1, 3), st.one_of(st.none(), st.integers(1, 4)), st.integers(0, 5))
 def test_any_text_can_be_planted_in(texts, tokens, within, seed):
     planted = everywhere(texts, tokens=tokens, within=within, seed=seed)
@@ -331,6 +332,7 @@ def test_with_frozen_vectors_the_words_are_those_that_the_vectors_know(vectors):
     assert relies(trained.predictor_, planted).follows > 0.95
 
 
+@pytest.mark.full
 def test_the_length_limit_does_not_cut_the_words_off():
     dataset = dataset_of()
     longer = {

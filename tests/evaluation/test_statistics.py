@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from vmask.evaluation import statistics
+from vmask.evaluation import _resampling
 from vmask.evaluation.statistics import (
     holm,
     mean_interval,
@@ -93,7 +93,7 @@ def test_bca_beside_scipy(monkeypatch):
     # Parts of the method would be seen in it: without them an end moves by more than that.
     assert found.value == pytest.approx(SKEWED.mean())
     assert found.how == "bootstrap over 60 examples (BCa)"
-    monkeypatch.setattr(statistics, "MAX_BIAS", 0.0)
+    monkeypatch.setattr(_resampling, "MAX_BIAS", 0.0)
     assert np.abs(np.subtract(ends(mean_interval(SKEWED, resamples=40_000)), expected)).max() > 0.006
 
 
@@ -102,17 +102,17 @@ def test_ends_by_hand():
     draws = stats.norm.ppf((np.arange(200_000) + 0.5) / 200_000) + 0.1
     z0, t = stats.norm.ppf(stats.norm.cdf(-0.1)), stats.t.ppf(0.975, 9) * sqrt(10 / 9)
     expected = [0.1 + z0 + (z0 + z) / (1 - 0.05 * (z0 + z)) for z in (-t, t)]
-    assert statistics._ends(draws, 10, 0.95, 0.05) == pytest.approx(expected, abs=2e-3)
+    assert _resampling.bca_ends(draws, 10, 0.95, 0.05) == pytest.approx(expected, abs=2e-3)
 
 
 def test_ties_are_half_below():
     draws = np.repeat([-1.0, 0.0, 1.0], [200, 600, 200])
-    assert statistics._ends(draws, 1000, 0.5) == (0.0, 0.0)
-    assert statistics._ends(draws, 1000, 0.8) == (-1.0, 1.0)
+    assert _resampling.bca_ends(draws, 1000, 0.5) == (0.0, 0.0)
+    assert _resampling.bca_ends(draws, 1000, 0.8) == (-1.0, 1.0)
 
 
 def test_a_heavy_bias_is_not_corrected_until_no_width_is_left():
-    low, high = statistics._ends(np.linspace(1.0, 2.0, 1000), 1000, 0.95)
+    low, high = _resampling.bca_ends(np.linspace(1.0, 2.0, 1000), 1000, 0.95)
     assert high - low > 0.5
 
 
@@ -201,15 +201,15 @@ def test_how_much_is_drawn_at_a_time_changes_nothing(monkeypatch, cells):
         lambda: paired_statistic_difference(SKEWED[:59], other[:59], median, resamples=51, permutations=51),
     )
     expected = [call() for call in calls]
-    monkeypatch.setattr(statistics, "MAX_CELLS", cells)
+    monkeypatch.setattr(_resampling, "MAX_CELLS", cells)
     assert [call() for call in calls] == expected
 
 
 def test_many_examples_are_not_drawn_all_at_once():
-    largest = max(rows.size for rows in statistics._resamples(25_000, 30, 0))
-    assert largest <= statistics.MAX_CELLS
-    assert sum(len(rows) for rows in statistics._resamples(25_000, 30, 0)) == 30
-    assert max(coins.size for coins in statistics._coins(25_000, 30, 0)) <= statistics.MAX_CELLS
+    largest = max(rows.size for rows in _resampling.resample(25_000, 30, 0))
+    assert largest <= _resampling.MAX_CELLS
+    assert sum(len(rows) for rows in _resampling.resample(25_000, 30, 0)) == 30
+    assert max(coins.size for coins in _resampling.flip_coins(25_000, 30, 0)) <= _resampling.MAX_CELLS
 
 
 # Other statistics over examples
@@ -594,7 +594,7 @@ def test_a_bootstrap_of_seeds_would_hold_the_truth_much_less_often():
     """Which is why seeds get a t interval."""
 
     def percentiles(values, seed):
-        means = statistics._resampled_means(values, 1000, seed) + values.mean()
+        means = _resampling.resampled_means(values, 1000, seed) + values.mean()
         return SimpleNamespace(low=np.quantile(means, 0.025), high=np.quantile(means, 0.975))
 
     assert 0.81 <= coverage(lambda rng: rng.normal(0.9, 0.01, 5), percentiles, 0.9, 3000) <= 0.87

@@ -373,6 +373,7 @@ def run_alone(code, folder, *flags):
     return done.stdout
 
 
+@pytest.mark.full
 def test_the_code_of_its_readme_runs_without_vmask(masking_encoder, exported):
     card = (exported.path / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)

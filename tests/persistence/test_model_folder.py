@@ -368,6 +368,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.full
 def test_a_write_that_the_system_refuses_is_said(folder, tmp_path):
     command = [sys.executable, "-c", REAL, str(folder), str(tmp_path / "new")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)

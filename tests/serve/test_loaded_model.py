@@ -11,8 +11,8 @@ import pytest
 
 from toy import toy_texts, write_csv
 from vmask.config import HIDES, make, option
+from vmask.data.recorded_source import recorded_source
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
-from vmask.evaluation.dataset_training import recorded_source
 from vmask.explain import EXPLAINERS
 from vmask.inference.contract import BasePredictor
 from vmask.serve import examples

@@ -99,6 +99,7 @@ def test_a_second_request_has_the_time_of_the_first(server):
         assert b"HTTP/1.1 408 " in rest(connection)
 
 
+@pytest.mark.full
 def test_an_unfinished_body_is_given_up(server):
     for head in (b"Content-Length: 100\r\n\r\nx", b"Transfer-Encoding: chunked\r\n\r\n5\r\nab"):
         assert server.send(HEAD.replace(b"GET", b"POST") + head).startswith(b"HTTP/1.1 408 ")
@@ -173,6 +174,7 @@ def test_refusals_are_counted(server):
     assert 'vmask_refused_connections_total{why="malformed"}' in answer
 
 
+@pytest.mark.full
 def test_a_server_that_ends_waits_for_no_client_that_does_not_read(models, tmp_path, caplog):
     server = Server(models[:1], tmp_path, body_seconds=WAIT)
     with server.connect() as connection:

@@ -263,6 +263,7 @@ def test_reading_and_writing_look_up_at_every_row():
     assert len(looks) == 10
 
 
+@pytest.mark.full
 def test_a_client_that_leaves_ends_the_reading(client, monkeypatch):
     reading, ended = threading.Event(), threading.Event()
 

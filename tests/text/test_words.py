@@ -144,6 +144,7 @@ def test_every_character_that_is_no_space_is_in_exactly_one_whole_word(texts):
         assert all(start < end for start, end in spans)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("unit", ["x", "a'", "é", "a\u0301", "👍\u200d"])
 def test_a_word_of_millions_of_letters_is_no_panic(unit):
     text = "fine " + unit * (4 * LONGEST_TEXT // len(unit))

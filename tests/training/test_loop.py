@@ -263,6 +263,7 @@ def test_the_bar_shows_every_epoch():
     assert "best" in shown
 
 
+@pytest.mark.full
 def test_two_processes_train_a_model_of_the_same_quality(tmp_path):
     """`torchrun` with two processes, on the CPU; each leaves a file with its rank."""
     import json

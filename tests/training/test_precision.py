@@ -93,6 +93,7 @@ def test_after_a_training_in_bf16_the_model_answers_in_float32(fit, tmp_path, mo
     assert np.array_equal(loaded.predict_proba(TEST), probabilities)
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("plain_kernels")
 def test_training_in_bf16_is_another_training_that_ends_near(fit):
     def losses(classifier):

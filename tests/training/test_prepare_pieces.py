@@ -44,6 +44,7 @@ def test_every_mask_trains_an_encoder(fit, mask):
     assert set(classifier.predict(["a lovely film", "awful"])) <= {"neg", "pos"}
 
 
+@pytest.mark.full
 def test_it_learns(fit):
     """A random encoder of this size learns the toy task by itself; the draws of a mask would need more texts."""
     texts, labels = toy_texts(200)

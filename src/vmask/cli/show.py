@@ -99,7 +99,7 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> Any:
     """The data that the model was trained on, or the data that the user named."""
-    from vmask.evaluation.dataset_training import dataset_of
+    from vmask.data.recorded_source import dataset_of
 
     try:
         return dataset_of(about, args.data, args.data_dir)

@@ -89,8 +89,9 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
     from vmask.classifier import TextClassifier
     from vmask.cli.console import say
     from vmask.data.datasets import load_dataset
+    from vmask.data.recorded_source import recorded_source
     from vmask.errors import OutputExists
-    from vmask.evaluation.dataset_training import describe_training, fit_dataset, recorded_source
+    from vmask.evaluation.dataset_training import describe_training, fit_dataset
     from vmask.persistence.model_folder import CHECKPOINT, CONFIG, is_trained, tidy
     from vmask.training.progress import TrainingBar
 

@@ -15,7 +15,7 @@ interval are scipy's; what is written here says in its docstring why.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isnan, nan, sqrt
 from typing import Any, TypeAlias
@@ -23,23 +23,25 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.evaluation._resampling import (
+    Floats,
+    bca_ends,
+    bca_interval,
+    flip_coins,
+    resample,
+    resampled_means,
+    sign_flip_p,
+)
+
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 PERMUTATIONS = 9999
 STATISTIC_RESAMPLES = 1000
 """Fewer than for a mean, because each resample calls a Python function."""
 STATISTIC_PERMUTATIONS = 999
-MAX_EXACT = 12
-"""Up to this many nonzero differences, the sign-flip test enumerates all sign patterns."""
-MAX_CELLS = 100_000
-"""Examples times resamples drawn at a time. Results do not depend on it; larger blocks would not fit the CPU cache."""
-MAX_BIAS = 0.5
-"""Largest bias correction, in standard errors: larger ones make intervals too narrow if resampling is biased."""
 
 Statistic: TypeAlias = Callable[[NDArray[Any]], float]
 """Maps records (N, ...), one per example, to a number; NaN if it is undefined."""
-
-Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,8 @@ def mean_interval(
         return Estimate(
             float(present.mean()), float(low), float(high), n, f"Wilson's score interval over {n:,} examples"
         )
-    draws = _resampled_means(present, resamples, seed)
-    return Estimate(*_bca(present, draws, confidence), n, f"bootstrap over {n:,} examples (BCa)")
+    draws = resampled_means(present, resamples, seed)
+    return Estimate(*bca_interval(present, draws, confidence), n, f"bootstrap over {n:,} examples (BCa)")
 
 
 def statistic_interval(
@@ -135,14 +137,14 @@ def statistic_interval(
     """
     n = len(records)
     value = float(statistic(records)) if n else nan
-    draws = np.array([float(statistic(records[rows])) for block in _resamples(n, resamples, seed) for rows in block])
+    draws = np.array([float(statistic(records[rows])) for block in resample(n, resamples, seed) for rows in block])
     present = _present(draws)
     how = f"bootstrap over {n:,} examples (bias-corrected)"
     if len(present) < len(draws):
         how += f", {len(draws) - len(present):,} of {len(draws):,} resamples left out"
     if isnan(value) or not len(present):
         return Estimate(value, nan, nan, n, how)
-    low, high = _ends(present - value, n, confidence)
+    low, high = bca_ends(present - value, n, confidence)
     return Estimate(value, value + low, value + high, n, how)
 
 
@@ -217,14 +219,14 @@ def paired_difference(
     first, second = np.stack([a, b]).astype(np.float64)  # unlike subtraction, refuses arrays of different shapes
     present = _present(first - second)
     n = len(present)
-    draws = _resampled_means(present, resamples, seed)
-    value, low, high = _bca(present, draws, confidence)
+    draws = resampled_means(present, resamples, seed)
+    value, low, high = bca_interval(present, draws, confidence)
     p_bootstrap = nan
     if n > 1:
         slack = 1e-10 * float(np.abs(present).mean())  # rounding errors must not decide the side of 0
         outside = min(np.count_nonzero(value + draws <= slack), np.count_nonzero(value + draws >= -slack))
         p_bootstrap = min(1.0, 2 * (1 + outside) / (1 + resamples))
-    p = _sign_flip_p(present, permutations, seed) if n else nan
+    p = sign_flip_p(present, permutations, seed) if n else nan
     return Difference(value, low, high, n, p, f"bootstrap over {n:,} pairs (BCa), sign-flip test", p_bootstrap)
 
 
@@ -255,7 +257,7 @@ def paired_statistic_difference(
     if isnan(observed.value):
         return Difference(nan, nan, nan, observed.n, nan, how)
     swapped = []
-    for coins in _coins(observed.n, permutations, seed):
+    for coins in flip_coins(observed.n, permutations, seed):
         for coin in coins.astype(bool).reshape(-1, observed.n, *[1] * (pairs.ndim - 1)):
             swapped.append(difference(np.where(coin, pairs[:, ::-1], pairs)))
     present = _present(swapped)
@@ -354,67 +356,3 @@ def _t_interval(value: float, error: float, df: float, confidence: float) -> tup
         return value, value
     low, high = t.interval(confidence, df, loc=value, scale=error)
     return float(low), float(high)
-
-
-def _resamples(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Blocks (rows, n) of resampled examples; the block size does not change the draws. Nothing for n < 2."""
-    rng, rows = np.random.default_rng(seed), max(1, MAX_CELLS // max(n, 1))
-    for start in range(0, resamples if n > 1 else 0, rows):
-        yield rng.integers(0, n, size=(min(rows, resamples - start), n))
-
-
-def _coins(n: int, rows: int, seed: int) -> Iterator[NDArray[np.uint8]]:
-    """Blocks (rows, n) of random 0 and 1; each row starts with fresh bits, so the block size does not change them."""
-    bits, step = np.random.default_rng(seed).bit_generator, max(1, MAX_CELLS // max(n, 1))
-    for start in range(0, rows, step):
-        words = bits.random_raw((min(step, rows - start), -(-n // 64)))
-        yield np.unpackbits(words.view(np.uint8), axis=1, count=n)
-
-
-def _resampled_means(values: Floats, resamples: int, seed: int) -> Floats:
-    """(resamples,) means of resampled values, minus the mean of the values."""
-    deviations = values - values.mean() if len(values) else values
-    means = [deviations.take(rows).mean(1) for rows in _resamples(len(values), resamples, seed)]
-    return np.concatenate([np.empty(0), *means])
-
-
-def _bca(values: Floats, draws: Floats, confidence: float) -> tuple[float, float, float]:
-    """Mean of values and the ends of its interval."""
-    if not len(values):
-        return nan, nan, nan
-    if values.min() == values.max():
-        value = float(values[0])  # their mean may differ by rounding
-        return (value, value, value) if len(values) > 1 else (value, nan, nan)
-    value = float(values.mean())
-    scaled = (values - value) / np.abs(values - value).max()  # otherwise squares of tiny deviations would be 0
-    acceleration = float((scaled**3).sum() / (6 * (scaled**2).sum() ** 1.5))
-    low, high = _ends(draws, len(values), confidence, acceleration)
-    return value, value + low, value + high
-
-
-def _ends(draws: Floats, n: int, confidence: float, acceleration: float = 0.0) -> tuple[float, float]:
-    """Ends of the BCa interval from resampled values minus the estimate, see `mean_interval`."""
-    from scipy.special import ndtr, ndtri, stdtrit
-
-    slack = 1e-10 * float(np.abs(draws).max())
-    below = (np.mean(draws < -slack) + np.mean(draws <= slack)) / 2  # half of the ties count as below
-    z0 = np.clip(ndtri(below), -MAX_BIAS, MAX_BIAS)
-    z = z0 + np.array([-1, 1]) * sqrt(n / (n - 1)) * stdtrit(n - 1, (1 + confidence) / 2)
-    low, high = np.quantile(draws, ndtr(z0 + z / np.maximum(1 - acceleration * z, 1e-9)))
-    return float(low), float(high)
-
-
-def _sign_flip_p(differences: Floats, permutations: int, seed: int) -> float:
-    """p-value of the sum of the differences under random signs.
-
-    A matrix product over blocks of bits: hundreds of times faster than `scipy.stats.permutation_test`.
-    """
-    sizes = np.abs(differences[differences != 0])
-    total = float(sizes.sum())
-    limit = abs(float(differences.sum())) - 1e-10 * total  # rounding errors must not break ties
-    if len(sizes) <= MAX_EXACT:
-        patterns = np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1
-        return float(np.mean(np.abs(2 * patterns @ sizes - total) >= limit))
-    blocks = _coins(len(sizes), permutations, seed)
-    as_large = sum(np.count_nonzero(np.abs(2 * (coins @ sizes) - total) >= limit) for coins in blocks)
-    return (1 + as_large) / (1 + permutations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,11 @@ if TYPE_CHECKING:
     from vmask.training.trained_model import TrainedModel
 
 FORMATS = ("hf", "onnx")
+WRITERS = {
+    "words": {"onnx": ("vmask.export.onnx", "write_onnx")},
+    "pieces": {"hf": ("vmask.export.hf", "write_hf"), "onnx": ("vmask.export.encoder_onnx", "write_encoder_onnx")},
+}
+"""Module and function that write a format, by what a model reads; the first format is the default."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +92,12 @@ def choose_format(trained: TrainedModel, format: str | None) -> str:
     Raises:
         UnknownName, ConfigError: for a format that does not exist, or not for this model.
     """
-    from vmask.models.contract import WordEncoder
-
-    over_words = isinstance(trained.predictor.model.encoder, WordEncoder)
+    writers = WRITERS[trained.predictor.model.encoder.reads]
     if format is None:
-        return "onnx" if over_words else "hf"
+        return next(iter(writers))
     if format not in FORMATS:
         raise UnknownName("format", format, FORMATS)
-    if format == "hf" and over_words:
+    if format not in writers:
         raise ConfigError(
             f"A {trained.plan.model} cannot be a Hugging Face folder: transformers has no class that loads it. "
             "Use --format onnx."
@@ -102,16 +106,6 @@ def choose_format(trained: TrainedModel, format: str | None) -> str:
 
 
 def _write(trained: TrainedModel, format: str, folder: Path) -> Written:
-    from vmask.models.contract import WordEncoder
-
-    if isinstance(trained.predictor.model.encoder, WordEncoder):
-        from vmask.export.onnx import write_onnx
-
-        return write_onnx(trained, folder)
-    if format == "hf":
-        from vmask.export.hf import write_hf
-
-        return write_hf(trained, folder)
-    from vmask.export.encoder_onnx import write_encoder_onnx
-
-    return write_encoder_onnx(trained, folder)
+    module, function = WRITERS[trained.predictor.model.encoder.reads][format]
+    written: Written = getattr(import_module(module), function)(trained, folder)
+    return written

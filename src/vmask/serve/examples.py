@@ -13,8 +13,8 @@ from typing import Any
 from vmask.data.card import card_folder
 from vmask.data.datasets import Dataset
 from vmask.data.downloads import ASSETS, cache_dir
+from vmask.data.recorded_source import dataset_of
 from vmask.errors import PluginError, VmaskError
-from vmask.evaluation.dataset_training import dataset_of
 from vmask.serve.batcher import PendingQuery
 
 SPLIT = "test"
