@@ -111,7 +111,7 @@ def weights(name: str) -> dict:
         "sums": {key: [tensor.double().sum().item(), tensor.double().norm().item()] for key, tensor in state},
         "best_epoch": classifier.best_epoch_,
         "history": [
-            {key: value for key, value in row.items() if key != "seconds" and isinstance(value, (int, float))}
+            {key: value for key, value in row.items() if key not in ("seconds", "competes") and value is not None}
             for row in classifier.history_
         ],
         "probabilities": classifier.predict_proba(TEXTS).tolist(),

@@ -52,6 +52,7 @@ class DataConfig:
     min_count: int | None = option(
         None, "drop words seen fewer times in training; by default the dataset card's rule, else 1"
     )
+    unknown_width: float = option(0.01, "the vector of unknown words is drawn within this of 0", most=100)
     max_words: int | None = option(
         None,
         "cut texts after this many words (an encoder: word pieces); by default the dataset card's length, else 256 "
@@ -64,7 +65,7 @@ class DataConfig:
     )
 
     def __post_init__(self) -> None:
-        check_positive(self, "vector_words", minimum=0)
+        check_positive(self, "vector_words", "unknown_width", minimum=0)
         check_positive(self, "min_count", "max_words")
 
 
@@ -74,6 +75,9 @@ class TrainConfig:
 
     epochs: int = option(20, "passes over the training set, at most", most=100_000)
     batch_size: int = option(50, "texts in a step, over all processes")
+    batches: Literal["similar", "random"] = option(
+        "similar", "texts of a step: of similar length, which is faster, or of any length as released"
+    )
     stages: int = option(
         1, "2: train without a mask first, then freeze the word vectors and train on with it (the default of encoders)"
     )
@@ -99,8 +103,22 @@ class TrainConfig:
         "how beta moves from start to end: straight, not at all, in sawteeth, in ten steps as released",
     )
     beta_cycles: int = option(4, "number of sawteeth of the cyclic schedule", most=100_000)
+    anneal_until: float = option(
+        0.75, "share of the training in which beta, and the mask's temperature, move; then they stay at their ends"
+    )
+    min_steps: int = option(
+        1000,
+        "steps that a training has at least where beta moves: small data is passed over more often; where you name "
+        "the epochs, they hold",
+        most=100_000,
+    )
     patience: int = option(10, "stop after this many epochs without a better dev score; 0 never stops")
     select: Literal["accuracy", "macro_f1"] = option("accuracy", "dev score that picks the best epoch")
+    select_from: float | None = option(
+        None,
+        "share of the training after which epochs compete for the best dev score and patience counts; by default when "
+        "beta has stopped moving, 0: the whole training",
+    )
     class_weight: Literal["balanced"] | None = option(None, "`balanced` weighs rare classes up in the loss")
     pad_to_max: bool = option(False, "pad every text to the full length, in training and after, as released (slow)")
     seed: int = option(0, "seed of everything random", most=LARGEST_SEED)
@@ -110,9 +128,12 @@ class TrainConfig:
         check_positive(self, "accumulate")
         if self.stages not in (1, 2):
             raise ConfigError(f"stages is {self.stages}; it must be 1 or 2.")
-        if not 0 <= self.warmup < 1:
-            raise ConfigError(f"warmup is {self.warmup}; it must be at least 0 and below 1.")
-        check_positive(self, "weight_decay", "beta", "patience", "beta_end", "seed", minimum=0)
+        for name in ("warmup", "select_from"):
+            if not 0 <= (getattr(self, name) or 0.0) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be at least 0 and below 1.")
+        if not 0 < self.anneal_until <= 1:
+            raise ConfigError(f"anneal_until is {self.anneal_until}; it must be above 0 and at most 1.")
+        check_positive(self, "weight_decay", "beta", "patience", "beta_end", "min_steps", "seed", minimum=0)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ class NoMask(WordMask):
 
     Options = NoOptions
     recipe: ClassVar[Mapping[str, Any]] = {"stages": 1}
+    penalised = False
     ranks = False
 
     def forward(self, x: Embedded) -> Masked:

@@ -78,14 +78,16 @@ class WordMask(nn.Module):
         Options: dataclass of the method's own options (`mask__…` in Python, `--mask.…` on the command line).
         recipe: training defaults of the method; the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`mask`, `train`).
+        penalised: whether it adds a penalty to the loss, which beta weighs.
         ranks: whether the scores rank words; a method without a ranking raises an error instead of giving constants.
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
-        progress: progress of the training, from 0 to 1; set by the training loop, read by schedules.
+        progress: progress of the annealing, from 0 to 1; set by the training loop, read by schedules.
     """
 
     Options: ClassVar[type[Any]]
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    penalised: ClassVar[bool] = True
     ranks: ClassVar[bool] = True
     version: ClassVar[int] = 1
 
@@ -94,6 +96,11 @@ class WordMask(nn.Module):
         self.dim = dim
         self.options = options
         self.progress = 0.0
+
+    @property
+    def anneals(self) -> bool:
+        """Whether it has a schedule of its own, by `progress`."""
+        return False
 
     def word_level(self) -> bool:
         """Whether the mask of a word depends only on that word, so that it can be folded into its vector."""

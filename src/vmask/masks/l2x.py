@@ -41,6 +41,7 @@ class L2X(WordMask):
     """
 
     Options = L2XOptions
+    penalised = False
 
     def __init__(self, dim: int, options: L2XOptions) -> None:
         super().__init__(dim, options)

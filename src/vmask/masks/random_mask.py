@@ -30,6 +30,7 @@ class RandomMask(WordMask):
     """What is left of VMASK when nothing is learnt: the classifier adapts to chances drawn once, at the start."""
 
     Options = RandomMaskOptions
+    penalised = False
 
     def __init__(self, dim: int, options: RandomMaskOptions) -> None:
         super().__init__(dim, options)

@@ -55,6 +55,7 @@ class VMask(WordMask):
     """
 
     Options = VMaskOptions
+    version = 2
     recipe = {"beta": 1.0, "beta_end": 0.01}
     paper_code = {
         "mask": {"penalty_over": "all"},
@@ -72,6 +73,11 @@ class VMask(WordMask):
     def scores_of(self, table: Tensor) -> Tensor:
         """(U,) E[R], the chance that each word is kept."""
         return torch.sigmoid(self.net(table))
+
+    @property
+    def anneals(self) -> bool:
+        """Whether its temperature moves."""
+        return self.options.tau_end not in (None, self.options.tau)
 
     @property
     def tau(self) -> float:

@@ -28,6 +28,7 @@ class WordDropout(WordMask):
     """VMASK with one fixed chance for all words: draws in training, the expectation `1 - p` at inference."""
 
     Options = WordDropoutOptions
+    penalised = False
     ranks = False
 
     def forward(self, x: Embedded) -> Masked:

@@ -58,7 +58,15 @@ class CNN(WordEncoder):
     paper_code = {
         "model": {"padding": "narrow", "count_padding": True},
         "mask": {"hidden": 500},
-        "train": {"epochs": 100, "patience": 0, "learning_rate": 0.01, "clip_scope": "head", "pad_to_max": True},
+        "data": {"vocabulary": "paper"},
+        "train": {
+            "epochs": 100,
+            "patience": 0,
+            "learning_rate": 0.01,
+            "clip": 1.0,
+            "clip_scope": "head",
+            "pad_to_max": True,
+        },
     }
 
     def __init__(self, embedding: nn.Embedding, classes: int, options: CNNOptions) -> None:

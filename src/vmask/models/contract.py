@@ -37,7 +37,7 @@ class Encoder(nn.Module):
         dim: D, the size of a vector at the seam.
         recipe: training defaults of the model; the mask's recipe and the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
-            `train`).
+            `data`, `train`).
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
         reads: units of its texts: `words` of a vocabulary with vectors, or `pieces` of its own tokenizer.
     """

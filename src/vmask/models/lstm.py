@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Literal
 
 import numpy as np
 import torch
@@ -27,6 +29,9 @@ class LSTMOptions:
     embedding_dropout: float = option(0.0, "dropout of the word vectors in front of the mask")
     squash: bool = option(False, "tanh before and after the maximum over time, as released")
     count_padding: bool = option(False, "time steps of padding count too, as released: the answer depends on the batch")
+    initialisation: Literal["torch", "xavier"] = option(
+        "torch", "first weights of the layer: uniform as torch draws them, or normal (Xavier, gain sqrt 6) as released"
+    )
     double_softmax: bool = option(False, "softmax before the cross-entropy that has its own, as released")
 
     def __post_init__(self) -> None:
@@ -42,9 +47,16 @@ class LSTM(WordEncoder):
 
     Options = LSTMOptions
     paper_code = {
-        "model": {"embedding_dropout": 0.2, "squash": True, "count_padding": True, "double_softmax": True},
+        "model": {
+            "embedding_dropout": 0.2,
+            "squash": True,
+            "count_padding": True,
+            "double_softmax": True,
+            "initialisation": "xavier",
+        },
         "mask": {"hidden": 300},
-        "train": {"epochs": 100, "patience": 0, "batch_size": 64, "pad_to_max": True},
+        "data": {"vocabulary": "paper", "unknown_width": 0.05},
+        "train": {"epochs": 100, "patience": 0, "batch_size": 64, "clip": 1.0, "pad_to_max": True},
     }
 
     def __init__(self, embedding: nn.Embedding, classes: int, options: LSTMOptions) -> None:
@@ -52,6 +64,9 @@ class LSTM(WordEncoder):
         self.lstm = nn.LSTM(self.dim, options.hidden, batch_first=True)
         self.dropout = nn.Dropout(options.dropout)
         self.output = nn.Linear(options.hidden, classes)
+        if options.initialisation == "xavier":
+            for weight in self.lstm.all_weights[0][:2]:  # of the input and of the state, without biases
+                nn.init.xavier_normal_(weight, gain=sqrt(6))
 
     @property
     def head(self) -> nn.Module:

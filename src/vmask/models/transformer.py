@@ -70,6 +70,7 @@ class Transformer(Encoder):
         "precision": "auto",
         "clip": 1.0,
         "learning_rate": 3e-5,
+        "min_steps": 300,
         "mask_learning_rate": 5e-3,  # fresh weights beside pretrained ones; of 1e-4, 1e-3, 5e-3 the best on TREC's dev
     }
     paper_code = {

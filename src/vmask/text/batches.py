@@ -96,6 +96,12 @@ def shuffled_buckets(
     return [batches[i] for i in random.permutation(len(batches))]
 
 
+def random_batches(lengths: NDArray[np.int64], batch_size: int, random: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Row numbers of the batches of an epoch: texts of any length, in random order."""
+    order = random.permutation(len(lengths))
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
 def sorted_buckets(
     lengths: NDArray[np.int64], max_tokens: int = 16_384, max_rows: int = 512, tight: bool = False
 ) -> Iterator[NDArray[np.int64]]:

@@ -23,12 +23,13 @@ from vmask.config import TrainConfig
 from vmask.errors import TrainingDiverged, VmaskWarning
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.contract import MaskedClassifier
-from vmask.text.batches import Batch, collate, shuffled_buckets, sorted_buckets
+from vmask.text.batches import Batch, collate, random_batches, shuffled_buckets, sorted_buckets
 from vmask.text.words import PAD
 from vmask.training.checkpoints import Checkpoints, learnt_state, restore
 from vmask.training.optimizer import make_optimizer
 from vmask.training.progress import ProgressCallback
-from vmask.training.schedules import beta_at, rate_at
+from vmask.training.schedules import annealing_at, beta_at, rate_at
+from vmask.training.selection import Selection, with_enough_epochs
 from vmask.training.torch_random import own_randomness, reseed_torch
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ class Trained:
     """The course of a training.
 
     Attributes:
-        history: a row for every epoch: loss, penalty, beta, dev scores, mean and spread of the masks, seconds.
+        history: a row for every epoch: loss, penalty, beta, dev scores, mean and spread of the masks, whether it
+            competes for the best dev score, seconds.
         best_epoch: number of the epoch whose weights are kept, from 1.
     """
 
@@ -87,7 +89,7 @@ def train(
     resume: bool = False,
     progress: ProgressCallback | None = None,
 ) -> Trained:
-    """Train `model` in place and leave it with the weights of its best epoch on `dev`.
+    """Train `model` in place and leave it with the weights of its best epoch on `dev`, of those that compete.
 
     Args:
         model: a fresh classifier.
@@ -104,6 +106,8 @@ def train(
         TrainingDiverged: if the loss is not finite; the last good checkpoint is kept.
     """
     progress = progress or ProgressCallback()
+    config = with_enough_epochs(config, model.mask, len(examples.labels))
+    selection = Selection.of(config, model.mask)
     with own_randomness(), progress:
         run = _Run(model, examples, dev, config, accelerator, pad_length if config.pad_to_max else 0, progress)
         best: dict[str, Tensor] = {}
@@ -115,10 +119,10 @@ def train(
             _prepare_mask(model, examples, accelerator.device)
         progress.start(config.epochs * run.steps, len(history) * run.steps)
         for epoch in range(len(history), config.epochs):
-            if _is_over(history, config):
+            if selection.is_over(history):
                 break
             try:
-                history.append(run.epoch(epoch))
+                history.append({**run.epoch(epoch), "competes": selection.competes(epoch + 1)})
             except TrainingDiverged as error:
                 if not history or checkpoints is None:
                     raise
@@ -126,15 +130,15 @@ def train(
                     f"The checkpoint of epoch {epoch} is kept in {checkpoints.folder}; to start anew add --overwrite."
                 )
                 raise TrainingDiverged(f"{error} {kept}") from None
-            if improved := best_epoch(history, config.select) == epoch + 1:
+            if improved := selection.best(history) == epoch + 1:
                 best = learnt_state(model)
-            progress.epoch(history[-1], improved)
+            progress.epoch(history[-1], improved and selection.competes(epoch + 1))
             if checkpoints is not None and accelerator.is_main_process:
                 checkpoints.save(epoch + 1, model, run.plain_optimizer, best, history)
         accelerator.wait_for_everyone()
         run.end()
         restore(model, best)
-    trained = Trained(history, best_epoch(history, config.select))
+    trained = Trained(history, selection.best(history))
     _warn_of_collapse(model.mask, history[trained.best_epoch - 1])
     return trained
 
@@ -175,7 +179,7 @@ class _Run:
         beta = beta_at(config, epoch / config.epochs)
         for step, rows in enumerate(self._batches(epoch)):
             done = (epoch + step / self.steps) / config.epochs
-            self.model.mask.progress = done
+            self.model.mask.progress = annealing_at(config, done)
             beta = beta_at(config, done)
             self._set_rate(rate_at(config, done))
             loss, penalty = self._step(rows, beta)
@@ -203,7 +207,8 @@ class _Run:
         """This process's share of every batch; a batch too small for all processes is left out."""
         world, rank = self.accelerator.num_processes, self.accelerator.process_index
         stream = numpy_stream(self.config.seed, "batches", epoch)
-        for rows in shuffled_buckets(self.lengths, self.config.batch_size, stream):
+        make_batches = random_batches if self.config.batches == "random" else shuffled_buckets
+        for rows in make_batches(self.lengths, self.config.batch_size, stream):
             if len(rows) >= world:
                 yield rows[rank::world]
 
@@ -239,17 +244,6 @@ class _Run:
     def end(self) -> None:
         """Remove the wrapper of mixed precision from the model."""
         self.accelerator.unwrap_model(self.wrapped, keep_fp32_wrapper=False)
-
-
-def best_epoch(history: Sequence[dict[str, Any]], select: str) -> int:
-    """The number of the first epoch with the highest dev score, from 1; 0 for an empty history."""
-    scores = [row[f"dev_{select}"] for row in history]
-    return scores.index(max(scores)) + 1 if scores else 0
-
-
-def _is_over(history: Sequence[dict[str, Any]], config: TrainConfig) -> bool:
-    waited = len(history) - best_epoch(history, config.select)
-    return bool(config.patience) and waited >= config.patience
 
 
 def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.device) -> None:

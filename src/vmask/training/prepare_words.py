@@ -25,7 +25,7 @@ from vmask.training.run_config import Plan
 DEFAULT_CLEANING = "gentle"
 DEFAULT_MAX_WORDS = 256
 RANDOM_DIM = 100
-UNKNOWN_WIDTH = 0.01
+MISSING_WIDTH = 0.01
 """Words without a vector get a small random one, uniform within this of 0, as in the paper's released code."""
 
 
@@ -99,7 +99,7 @@ def prepare_words(plan: Plan, data: Labelled, vocabulary_texts: Iterable[str] | 
     vectors = _vectors(plan, wanted)
     words = wanted if vectors is None else choose_words(counts, all_counts, vectors.words, config)
     tokenizer = WordTokenizer.build(words, cleaning, config.max_words or DEFAULT_MAX_WORDS)
-    matrix, known = _matrix(tokenizer, vectors, plan.train.seed)
+    matrix, known = _matrix(tokenizer, vectors, plan.train.seed, config.unknown_width)
     return PreparedWords(
         labelled=data,
         examples=_encode(tokenizer, data.texts, data.codes(data.labels), "training"),
@@ -124,7 +124,7 @@ def _vectors(plan: Plan, words: Sequence[str]) -> Vectors | None:
 
 
 def _matrix(
-    tokenizer: WordTokenizer, vectors: Vectors | None, seed: int
+    tokenizer: WordTokenizer, vectors: Vectors | None, seed: int, unknown_width: float
 ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """(V, D) vectors and (V,) whether each is known. Rounded to float16, so that a model folder stores them exactly."""
     random = numpy_stream(seed, "vectors")
@@ -133,7 +133,8 @@ def _matrix(
         matrix = random.normal(0.0, 0.3, (size, RANDOM_DIM)).astype(np.float32)
         known = np.ones(size, dtype=np.bool_)
     else:
-        matrix = random.uniform(-UNKNOWN_WIDTH, UNKNOWN_WIDTH, (size, vectors.dim)).astype(np.float32)
+        matrix = random.uniform(-MISSING_WIDTH, MISSING_WIDTH, (size, vectors.dim)).astype(np.float32)
+        matrix[UNK] *= unknown_width / MISSING_WIDTH
         known = np.zeros(size, dtype=np.bool_)
         row_of = {word: row for row, word in enumerate(vectors.words) if vectors.known[row].any()}
         pairs = [(i, row_of[word]) for i, word in enumerate(tokenizer.words) if i > UNK and word in row_of]

@@ -19,6 +19,9 @@ from vmask.pretrained.encoders import ENCODERS, is_encoder_name
 from vmask.training.torch_random import own_randomness
 
 PRESETS = ("paper_code",)
+RELEASED = {"batches": "random", "anneal_until": 1.0, "select_from": 0.0, "min_steps": 0}
+"""What the paper's released code does in the training of all its models: batches of any lengths, the best dev epoch of
+the whole training at whatever beta."""
 TRANSFORMER = "transformer"
 _OF_WORDS = ("embeddings", "vocabulary", "vector_words")
 """Data options of models over words only. The others may come from a dataset's card."""
@@ -141,7 +144,7 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     """
     model, named = resolve_model(model)
     model_class, mask_class = MODELS.get(model), MASKS.get(mask)
-    values: dict[str, dict[str, Any]] = {"model": dict(named), "mask": {}, "train": {}}
+    values: dict[str, dict[str, Any]] = {"model": dict(named), "mask": {}, "train": {}, "data": {}}
     if preset is not None:
         if preset not in PRESETS:
             raise UnknownName("preset", preset, PRESETS)
@@ -150,6 +153,7 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
             for part, quirks in source.items():
                 # A model's quirks for the mask apply only if the mask has such an option.
                 values[part].update({k: v for k, v in quirks.items() if part != "mask" or k in mask_fields})
+        values["train"].update(RELEASED)
     for name, value in given.items():
         part, nested, option = name.partition("__")
         if nested and part in ("model", "mask") and value is not None:
@@ -157,7 +161,9 @@ def make_plan(model: str, mask: str, preset: str | None = None, **given: Any) ->
     model_options = make(model_class.Options, values["model"], "model__")
     values["train"] = {**model_class.recipe_for(model_options), **mask_class.recipe, **values["train"]}
     values["train"].update({k: given[k] for k in _fields(TrainConfig) if given.get(k) is not None})
-    data = {k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}
+    if given.get("epochs") is not None and given.get("min_steps") is None:
+        values["train"]["min_steps"] = 0
+    data = {**values["data"], **{k: given[k] for k in _fields(DataConfig) if given.get(k) is not None}}
     if model_class.reads == "pieces" and (unused := [name for name in _OF_WORDS if name in data]):
         raise ConfigError(f"{unused[0]} is no option of an encoder, which brings its own vectors. Leave it out.")
     if model_class.reads == "words" and values["train"].get("precision", "no") != "no":
