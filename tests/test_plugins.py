@@ -135,6 +135,7 @@ def test_the_example_trains_explains_and_measures(installed, vmask, tmp_path, si
         TextClassifier.load(model)
 
 
+@pytest.mark.full
 def test_the_example_grid_runs_and_is_reported(installed, vmask, tmp_path):
     out = tmp_path / "out"
     vmask("grid", EXAMPLE / "grid.yaml", "--out", out, "--models", tmp_path / "models", "--quiet")

@@ -37,6 +37,7 @@ def test_it_says_what_was_done_and_nothing_of_the_libraries(exported):
     assert lines == [f"next: {out}/README.md shows how to run it"]
 
 
+@pytest.mark.full
 def test_the_export_answers_as_the_model(exported, trained):
     texts = ["a lovely film", "awful", ""]
     expected = TextClassifier.load(trained).predict_proba(texts)
@@ -92,6 +93,7 @@ def trained_encoder(fitted_encoder, tmp_path_factory):
     return fitted_encoder().save(tmp_path_factory.mktemp("runs") / "encoder")
 
 
+@pytest.mark.full
 def test_an_encoder_becomes_a_folder_for_transformers(trained_encoder, tmp_path):
     from transformers import pipeline
 

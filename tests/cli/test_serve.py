@@ -89,6 +89,7 @@ def test_the_address_for_other_machines_is_printed(vmask, trained, not_served, m
     assert vmask(*words).lines[-1].endswith("/docs)")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("length", "short"), [(1, True), (15, True), (16, False), (64, False)])
 def test_a_short_token_is_warned_of_where_other_machines_can_guess_it(vmask, trained, not_served, length, short):
     words = ["serve", trained, "--port", 0, "--token", "x" * length]

@@ -450,6 +450,7 @@ def test_a_search_that_is_damaged_in_the_middle_is_a_failure_of_what_reads_it(gr
     assert "is damaged" in worker.do(Task(made.experiment.cells[0]))
 
 
+@pytest.mark.full
 def test_results_of_other_data_are_work_again(grid, copy):
     made = grid()
     assert {made.state(task) for task in made.tasks} == {"done"}

@@ -101,6 +101,7 @@ def test_explanations_are_those_of_the_model_itself(predictor, method, positions
     assert check.looks > 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["lime", "shapley", "occlusion", "integrated_gradients"])
 def test_work_ends_at_the_look_that_says_so(predictor, method):
     texts, options = TEXTS[3:], OPTIONS.get(method, {})

@@ -164,6 +164,7 @@ def test_chunks_are_full_or_have_enough_characters():
     assert [text for chunk in chunks(texts, 3, characters=10) for text in chunk] == texts
 
 
+@pytest.mark.full
 @needs_shared
 @pytest.mark.parametrize(("name", "expected"), [("sst1", 17_833), ("sst2", 16_186)])
 def test_vocabulary_of_sst_is_the_papers_but_for_five(name, expected):
