@@ -15,7 +15,7 @@ from typing import Any
 
 from reproduction.available import LOCAL, datasets, lowest, models, shown
 from reproduction.results import Results
-from vmask.report.grid.marked_text import FAINTEST, Piece, marked, superscript
+from vmask.report.grid.examples import FAINTEST, Piece, marked, superscript
 
 SIDES = ("base", "vmask")
 PREFERRED = ("imdb", "sst2")

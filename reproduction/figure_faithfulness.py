@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reproduction.available import LOCAL, pairs, shown
 from reproduction.results import Results
 from vmask.evaluation.statistics import Estimate
-from vmask.report.figures.style import BLACK, BLUE, GREY, ORANGE, WIDE, Picture, canvas, styled
+from vmask.report.figures.style import BLACK, BLUE, GREY, ORANGE, WIDE, Picture, new_figure, styled
 from vmask.report.grid.results import ScoreKey
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def faithfulness(results: Results) -> Picture | None:
     rows = [one for one in pairs(results, LOCAL, METHODS) if any(_found(results, *one, *score) for score in SCORES)]
     if not rows:
         return None
-    figure = canvas(WIDE, len(rows) * ROW + 1.15, layout="constrained")
+    figure = new_figure(WIDE, len(rows) * ROW + 1.15, layout="constrained")
     axes: list[Axes] = list(figure.subplots(1, len(SCORES), sharey=True, squeeze=False).flat)
     values = {
         metric: [

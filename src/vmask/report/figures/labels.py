@@ -20,7 +20,7 @@ CROSSING, COVERING = 60.0, 1000.0
 """What it costs, as a distance, that a line runs over another label or its line, and that a label covers something."""
 
 
-def named(word: str, long: int = 40) -> str:
+def printed_word(word: str, long: int = 40) -> str:
     """A word as figures print it: not too long, and in quotation marks where it is a mere sign, such as a full stop."""
     word = printable(word)
     word = word if len(word) <= long else f"{word[: long - 1]}…"
@@ -48,11 +48,11 @@ def place_labels(points: Sequence[Place], sizes: Sequence[Place], frame: Box, ta
 
 def _best(point: Place, size: Place, frame: Box, taken: Sequence[Box], others: Sequence[tuple[Place, Box]]) -> Box:
     """The box of a label that covers nothing, crosses least and is near, in this order."""
-    lines = [(other, nearest(box, other)) for other, box in others]
+    lines = [(other, nearest_point(box, other)) for other, box in others]
     best, least = None, inf
     tried = [_beside(point, size, far, turn) for far, turn in product(DISTANCES, DIRECTIONS)]
     for box in [one for one in tried if _inside(one, frame)] or tried:
-        line = (point, nearest(box, point))
+        line = (point, nearest_point(box, point))
         cost = _far(*line)
         if cost >= least:
             continue
@@ -65,7 +65,7 @@ def _best(point: Place, size: Place, frame: Box, taken: Sequence[Box], others: S
     return best
 
 
-def nearest(box: Box, point: Place) -> Place:
+def nearest_point(box: Box, point: Place) -> Place:
     """The place of a box that is nearest to a point."""
     left, bottom, right, top = box
     return min(max(point[0], left), right), min(max(point[1], bottom), top)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from vmask.report.figures.labels import named, nearest, place_labels
-from vmask.report.figures.style import BLUE, COLUMN, DPI, FAINT, RED, canvas
+from vmask.report.figures.labels import nearest_point, place_labels, printed_word
+from vmask.report.figures.style import BLUE, COLUMN, DPI, FAINT, RED, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def draw_scatter(
         top: word, importance and count of those with the highest importance.
         frequent: likewise, of those with the highest count.
     """
-    figure = canvas(COLUMN, 3.3, dpi=DPI)
+    figure = new_figure(COLUMN, 3.3, dpi=DPI)
     panel = figure.add_axes((0.115, 0.125, 0.855, 0.80))
     panel.plot(*zip(*seen, strict=True), ".", color=FAINT, markersize=3, markeredgewidth=0, rasterized=True)
     panel.axhline(0.5, color="#5c6470", linewidth=0.8, linestyle="--", zorder=1)
@@ -79,12 +79,12 @@ def _name(panel: Axes, rows: Sequence[tuple[Sequence[Any], str]]) -> None:
     for text, box, point, (_, colour) in zip(texts, boxes, points, rows, strict=True):
         x, y = back.transform(((box[0] + box[2]) / 2, (box[1] + box[3]) / 2))
         text.set_position((float(x), float(y)))
-        line = back.transform((point, nearest(box, (point[0], point[1]))))
+        line = back.transform((point, nearest_point(box, (point[0], point[1]))))
         panel.plot(*line.T, color=colour, linewidth=0.5, zorder=3)
 
 
 def _text(panel: Axes, word: str, colour: str) -> Text:
     ground = {"facecolor": "white", "alpha": 0.75, "edgecolor": "none", "pad": 0.3}
     return panel.text(
-        1, 0.5, named(word, LONG), color=colour, fontsize=7, ha="center", va="center", zorder=5, bbox=ground
+        1, 0.5, printed_word(word, LONG), color=colour, fontsize=7, ha="center", va="center", zorder=5, bbox=ground
     )

@@ -92,7 +92,7 @@ def styled() -> Iterator[None]:
         yield
 
 
-def canvas(width: float, height: float, **options: Any) -> Figure:
+def new_figure(width: float, height: float, **options: Any) -> Figure:
     """An empty figure of this size in inches, that nothing but its holder knows of (pyplot keeps a list)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

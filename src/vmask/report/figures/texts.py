@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vmask.explain.highlight import letters, printable, shade, text_pieces
-from vmask.report.figures.style import WIDE, canvas
+from vmask.report.figures.style import WIDE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ Runs = Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownText:
     """A text of the figure.
 
     Attributes:
@@ -44,7 +44,7 @@ class Shown:
     views: Mapping[str, Runs]
 
 
-def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = INDENT) -> Figure:
+def draw_texts(texts: Sequence[ShownText], signs: Sequence[bool], indent: float = INDENT) -> Figure:
     """Texts below each other, each once for every view, and what the colours mean.
 
     Args:
@@ -52,7 +52,7 @@ def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = IN
         signs: for which colours there is a legend: False where no word speaks against a class, True where some may.
         indent: points that names of views have at the left.
     """
-    figure = canvas(WIDE, 1.0)
+    figure = new_figure(WIDE, 1.0)
     panel = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     panel.axis("off")
     y = LINE
@@ -71,7 +71,7 @@ def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = IN
     return figure
 
 
-def runs_of(explanation: Explanation) -> list[tuple[str, float]]:
+def text_runs(explanation: Explanation) -> list[tuple[str, float]]:
     """An explained text, in order."""
     return [(text, strength) for text, strength, _ in text_pieces(explanation)]
 

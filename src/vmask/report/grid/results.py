@@ -1,8 +1,8 @@
-"""The results of a grid, read from their files: records by setting and seed, and every number as a row."""
+"""The results of a grid, read from their files: records by setting and seed, every number as a row, their origin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
@@ -219,6 +219,48 @@ def over_texts(name: str, record: Record, facts: Record) -> Estimate | None:
         right = round(dev * value)
         return mean_interval(np.repeat([1.0, 0.0], [right, dev - right]))
     return Estimate(value, nan, nan, 1, "one training")
+
+
+def signature(cells: Sequence[Mapping[int, Record]], *more: str) -> str:
+    """The line under a table that says what its numbers are of: seeds, texts, code, machine.
+
+    Args:
+        cells: for each cell, seed -> the file.
+        more: what else is told, before it.
+    """
+    records = [record for by_seed in cells for record in by_seed.values()]
+    texts = among(record["measured"]["n"] for record in records if "measured" in record)
+    parts = [*more, f"n {texts} texts" if texts else "", count_seeds([list(by_seed) for by_seed in cells])]
+    return "; ".join(filter(None, [*parts, made_by(records)]))
+
+
+def made_by(records: Iterable[Record]) -> str:
+    """The code and the machines."""
+    facts = [record["facts"] for record in records]
+    versions = among(fact["versions"].get("vmask", "?") for fact in facts)
+    commits = among(fact["commit"] or "no commit" for fact in facts)
+    threads = among(fact["threads"] for fact in facts if "threads" in fact)
+    machines = among(fact["machine"] for fact in facts)
+    return "; ".join(filter(None, [f"vmask {versions} ({commits})", f"threads {threads}" if threads else "", machines]))
+
+
+def count_seeds(seeds: Sequence[Sequence[int]]) -> str:
+    """How many trainings a cell has, and which seeds."""
+    counts = [len(of_cell) for of_cell in seeds if of_cell]
+    least, most = min(counts), max(counts)
+    every = sorted({seed for of_cell in seeds for seed in of_cell})
+    whole = every == list(range(every[0], every[-1] + 1)) and len(every) > 1
+    which = f"{every[0]}-{every[-1]}" if whole else ", ".join(map(str, every))
+    count = str(most) if least == most else f"{least} to {most}"
+    return f"{count} {'seed' if most == 1 else 'seeds'} a cell ({which})"
+
+
+def among(values: Iterable[Any]) -> str:
+    """Different values in their order; numbers by size."""
+    different = set(values)
+    if all(isinstance(value, int) for value in different):
+        return ", ".join(f"{value:,}" for value in sorted(different))
+    return ", ".join(sorted(map(str, different)))
 
 
 def _setting(of: Record) -> Setting:

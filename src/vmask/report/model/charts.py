@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isnan, nan, sqrt
 from typing import Any
 
-from vmask.report.figures.labels import named, nearest, place_labels
+from vmask.report.figures.labels import nearest_point, place_labels, printed_word
 from vmask.report.formatting import has_interval
 from vmask.report.model.content import Calibration, Training, Word, Words
 from vmask.report.model.word_cloud import text_width
@@ -227,7 +227,7 @@ def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
         tuple((y(value), f"{value:g}") for value in nice_steps(low, high, 5)),
     )
     points = [(x(word.count), y(word.importance)) for word, _ in marked]
-    labels = [named(word.word, LONG) for word, _ in marked]
+    labels = [printed_word(word.word, LONG) for word, _ in marked]
     boxes = place_labels(
         points,
         [(text_width(label, FONT) + 6, FONT * 1.25) for label in labels],
@@ -237,7 +237,7 @@ def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
     rows = {word.word: row for row, word in enumerate(words.rows)}
     names = []
     for (word, kind), label, point, box in zip(marked, labels, points, boxes, strict=True):
-        end = nearest(box, point)
+        end = nearest_point(box, point)
         middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2 + FONT * 0.34)
         names.append(NamedPoint(word, rows[word.word], kind, label, *point, _rounded(end), _rounded(middle)))
     return plot, "".join(f"M{x(count)} {y(score)}h0" for _, score, count in words.drawn), names

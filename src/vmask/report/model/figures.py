@@ -8,8 +8,8 @@ from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.evaluation.measure import evaluate
 from vmask.report.figures.cloud import Sheet, draw_cloud
-from vmask.report.figures.curves import FLOORS, Point, draw_curve, finish, handle
-from vmask.report.figures.labels import named
+from vmask.report.figures.curves import FLOOR_LINES, Point, draw_curve, finish_post_hoc, legend_line
+from vmask.report.figures.labels import printed_word
 from vmask.report.figures.scatter import draw_scatter
 from vmask.report.figures.style import (
     BLACK,
@@ -22,11 +22,11 @@ from vmask.report.figures.style import (
     SKY,
     WIDE,
     Picture,
-    canvas,
     check_extra,
+    new_figure,
     styled,
 )
-from vmask.report.figures.texts import Shown, draw_texts, runs_of
+from vmask.report.figures.texts import ShownText, draw_texts, text_runs
 from vmask.report.formatting import method_name
 from vmask.report.model.content import Content, Example, Word
 from vmask.report.model.render import COLOURS
@@ -69,14 +69,14 @@ def cloud(content: Content) -> Picture:
     wide = 0.99 * WIDE
     tall = wide * SHEET.height / SHEET.width
     legend = 0.3 if few else 0.04
-    figure = canvas(WIDE, tall + legend)
+    figure = new_figure(WIDE, tall + legend)
     panel = figure.add_axes((0.005, legend / (tall + legend), 0.99, tall / (tall + legend) - 0.01))
     colours = [_colour(word, content.labels) if few else BLUE for word in words]
-    draw_cloud(panel, [named(word.word, 24) for word in words], colours, SHEET, wide)
+    draw_cloud(panel, [printed_word(word.word, 24) for word in words], colours, SHEET, wide)
     said = ""
     if few:
         keys = [(label, PALETTE[at]) for at, label in enumerate(content.labels)] + [("no clear class", GREY)]
-        handles = [handle(label, {"color": colour, "linewidth": 5}) for label, colour in keys]
+        handles = [legend_line(label, {"color": colour, "linewidth": 5}) for label, colour in keys]
         figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.0, columnspacing=1.4)
         said = " Colours: the class in whose training texts the word is likelier than in others."
     caption = (
@@ -116,13 +116,13 @@ def post_hoc(classifier: TextClassifier, dataset: Dataset, content: Content) -> 
     for score in found.scores:
         k = int(score.part.removeprefix("k="))
         points.setdefault(score.by, []).append(Point(k, score.value, score.low, score.high, 1))
-    figure = canvas(4.4, 3.1, layout="constrained")
+    figure = new_figure(4.4, 3.1, layout="constrained")
     panel = figure.subplots(1, 1)
-    lines = {"mask": ("its own ranking", {"color": BLUE, "linewidth": 2.0}), **FLOORS}
+    lines = {"mask": ("its own ranking", {"color": BLUE, "linewidth": 2.0}), **FLOOR_LINES}
     for by, (label, style) in reversed(lines.items()):  # its own comes to lie on top
-        draw_curve(panel, points.get(by, []), label, style, band=by == "mask")
-    finish(figure, [panel])
-    handles = [handle(label, style) for by, (label, style) in lines.items() if by in points]
+        draw_curve(panel, points.get(by, []), style, label=label, band=by == "mask", unit=100)
+    finish_post_hoc(figure, [panel])
+    handles = [legend_line(label, style) for by, (label, style) in lines.items() if by in points]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     caption = (
         f"Share of {len(found.sample):,} {content.measured.split} texts that keep their class when {content.name} sees "
@@ -140,10 +140,10 @@ def texts(content: Content) -> Picture | None:
         return None
     figure = draw_texts(
         [
-            Shown(
+            ShownText(
                 f"{one.predicted} {one.probability:.0%}"
                 + (", correct" if one.predicted == one.label else f", true class: {one.label}"),
-                {method_name(view.method): runs_of(view) for view in one.explanations},
+                {method_name(view.method): text_runs(view) for view in one.explanations},
             )
             for one in chosen
         ],

@@ -11,7 +11,7 @@ from vmask import __version__
 from vmask.explain import EXPLAINERS
 from vmask.persistence.model_folder import GENERATOR
 from vmask.report import templating
-from vmask.report.figures.labels import named
+from vmask.report.figures.labels import printed_word
 from vmask.report.model.charts import NamedPoint, last_of_first_stage, reliability, scatter, training_curves
 from vmask.report.model.content import ClassScore, Content, Word, Words
 from vmask.report.model.word_class_association import CLEAR, PRIOR
@@ -125,7 +125,7 @@ def _clouds(words: Words, labels: Sequence[str]) -> list[Cloud]:
         title = f"{word.word}: importance {word.importance:.3f}, {word.count:,} times"
         if word.label:
             title += f", typical of {word.label}" + ("" if word.z >= CLEAR else " (not clearly)")
-        chosen.append((named(word.word, 24), colour_of(word, labels), title))
+        chosen.append((printed_word(word.word, 24), colour_of(word, labels), title))
     return [cloud(name, chosen, *size) for name, size in CLOUDS.items()]
 
 
