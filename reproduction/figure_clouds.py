@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reproduction.available import WORDS, lowest, pairs, shown
+from reproduction.available import WORDS, pairs, shown
 from reproduction.results import Results
 from vmask.report.figures.cloud import Sheet, draw_cloud
 from vmask.report.figures.labels import printed_word
@@ -35,7 +35,7 @@ def clouds(results: Results, which: str = "top") -> Picture | None:
     figure = new_figure(WIDE, len(rows) * ROW)
     seeds = set()
     for number, (dataset, model) in enumerate(rows):
-        found = lowest(results, dataset, model, WORDS, tuple(SIDES))
+        found = results.lowest_seed(dataset, model, WORDS, tuple(SIDES))
         assert found is not None
         seeds.add(found[0])
         for side, ((mask, colour), record) in enumerate(zip(SIDES.items(), found[1], strict=True)):
@@ -75,7 +75,7 @@ def nearest(results: Results) -> list[tuple[str, str]]:
 
 
 def _both(results: Results, dataset: str, model: str) -> bool:
-    found = lowest(results, dataset, model, WORDS, tuple(SIDES))
+    found = results.lowest_seed(dataset, model, WORDS, tuple(SIDES))
     return found is not None and all(record.get("importance") for record in found[1])
 
 

@@ -7,10 +7,9 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from reproduction.available import LOCAL, pairs, shown
-from reproduction.results import Results
+from reproduction.results import Results, ScoreKey
 from vmask.evaluation.statistics import Estimate
 from vmask.report.figures.style import BLACK, BLUE, GREY, ORANGE, WIDE, Picture, new_figure, styled
-from vmask.report.grid.results import ScoreKey
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -123,8 +123,8 @@ def save(picture: Picture, folder: str | Path, formats: Sequence[str] = ("png", 
             if name == "png":
                 _save_png(picture, temporary)
             else:
-                about = {"Date": None, "Creator": None} if name == "svg" else {}
-                picture.figure.savefig(temporary, format=name, dpi=DPI, metadata=about)
+                metadata = {"Date": None, "Creator": None} if name == "svg" else {}
+                picture.figure.savefig(temporary, format=name, dpi=DPI, metadata=metadata)
         paths.append(path)
     return paths
 
@@ -136,5 +136,5 @@ def _save_png(picture: Picture, path: Path) -> None:
     stream = io.BytesIO()
     picture.figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})
     with Image.open(stream) as drawn:
-        few = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    few.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))
+        reduced = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    reduced.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))

@@ -46,14 +46,7 @@ PANEL = 1.75
 
 @dataclass(frozen=True)
 class Curve:
-    """A line: a mean over seeds at every place.
-
-    Attributes:
-        setting: whose.
-        by: whose explanations or ranking, of a metric.
-        hide: how words were hidden, of a metric.
-        points: from left to right.
-    """
+    """A line: a mean over seeds at every place, from left to right; a metric also has `by` and `hide`."""
 
     setting: Setting
     by: str
@@ -67,10 +60,8 @@ class Curves:
 
     Attributes:
         name: stem of its files.
-        title: what it shows.
         axis: what is on the x axis, such as `epoch` or `k`.
         value: what is on the y axis.
-        lines: all of them.
     """
 
     name: str

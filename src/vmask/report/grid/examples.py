@@ -75,14 +75,7 @@ def superscript(rank: int) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """A text as one model sees it.
-
-    Attributes:
-        method: training method, and its variant.
-        by: the explainer.
-        predicted: the class that the model predicts.
-        pieces: the text, with the words that matter most marked.
-    """
+    """A text as one model sees it: its training method, the explainer, the predicted class, the text in pieces."""
 
     method: str
     by: str
@@ -92,14 +85,7 @@ class View:
 
 @dataclass(frozen=True)
 class Example:
-    """A text as all the methods see it.
-
-    Attributes:
-        dataset: where it is from.
-        model: the kind of models.
-        label: its class.
-        views: one for each method and explainer.
-    """
+    """A text of a dataset with its class, in a view for each method and explainer of one kind of model."""
 
     dataset: str
     model: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, isnan, nan
@@ -150,11 +151,10 @@ def metric_tables(results: GridResults, baseline: str) -> list[MetricTable]:
     for measurement in results.measurements:
         if measurement.headline:
             groups.setdefault((measurement.stage, measurement.metric), []).append(measurement)
-    order = sorted(groups, key=lambda key: (key[0] != TRAIN, list(groups).index(key)))
-    stages = {metric: sum(other == metric for _, other in groups) for _, metric in groups}
+    stages = Counter(metric for _, metric in groups)
     return [
         _table(results, baseline, stage, metric, groups[stage, metric], alone=stages[metric] == 1)
-        for stage, metric in order
+        for stage, metric in sorted(groups, key=lambda key: key[0] != TRAIN)
     ]
 
 
@@ -162,11 +162,11 @@ def _table(
     results: GridResults, baseline: str, stage: str, metric: str, measurements: Sequence[Measurement], *, alone: bool
 ) -> MetricTable:
     by_cell: dict[tuple[Which, Setting], dict[int, Measurement]] = {}
-    for one in measurements:
-        which = Which(one.part, one.by, one.hide)
-        by_cell.setdefault((which, one.setting), {})[one.seed] = one
+    for measurement in measurements:
+        which = Which(measurement.part, measurement.by, measurement.hide)
+        by_cell.setdefault((which, measurement.setting), {})[measurement.seed] = measurement
     title, better = _title(metric, stage)
-    digits = _digits(one.value for one in measurements)
+    digits = _digits(measurement.value for measurement in measurements)
     datasets = datasets_of(results)
     methods = methods_of(results, baseline)
     rows = [
@@ -241,7 +241,7 @@ class _Heads:
 
     def __init__(self, which: Sequence[Which], methods: Sequence[tuple[str, str, str]]) -> None:
         titles = {"by": "by", "hide": "words hidden by", "part": "part"}
-        values = {name: dict.fromkeys(filter(None, (getattr(one, name) for one in which))) for name in titles}
+        values = {name: dict.fromkeys(filter(None, (getattr(number, name) for number in which))) for name in titles}
         self.differing = [name for name in titles if len(values[name]) > 1]
         self.variants = any(variant for *_, variant in methods)
         constant = {name: next(iter(values[name])) for name in titles if len(values[name]) == 1}
@@ -261,8 +261,8 @@ def datasets_of(results: GridResults) -> list[str]:
 
 def methods_of(results: GridResults, baseline: str) -> list[tuple[str, str, str]]:
     """Model, method and variant of every row: the baseline before the other methods of its model."""
-    found = {setting[1:] for setting in results.settings}
-    return sorted(found, key=lambda row: (row[0], row[1] != baseline, row[1], row[2]))
+    methods = {setting[1:] for setting in results.settings}
+    return sorted(methods, key=lambda row: (row[0], row[1] != baseline, row[1], row[2]))
 
 
 def _values(by_seed: dict[int, Measurement]) -> dict[int, float]:
@@ -273,8 +273,8 @@ def _estimate(by_seed: dict[int, Measurement]) -> Estimate | None:
     """The mean over seeds; of one seed its number, with the interval over texts."""
     if len(by_seed) != 1:
         return over_seeds(_values(by_seed))
-    (one,) = by_seed.values()
-    return Estimate(one.value, one.low, one.high, one.n, OVER_TEXTS)
+    (single,) = by_seed.values()
+    return Estimate(single.value, single.low, single.high, single.n, OVER_TEXTS)
 
 
 def _digits(values: Iterable[float]) -> int:

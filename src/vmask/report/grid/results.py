@@ -60,25 +60,6 @@ class Measurement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoreKey:
-    """Which score of an evaluation; empty fields do not matter, but `part` is exact."""
-
-    metric: str
-    by: str = ""
-    hide: str = ""
-    part: str = ""
-
-    def fits(self, score: Record) -> bool:
-        """Whether a score is this one."""
-        return (
-            score["metric"] == self.metric
-            and self.by in ("", score["by"])
-            and self.hide in ("", score["hide"])
-            and self.part == score["part"]
-        )
-
-
-@dataclass(frozen=True)
 class GridResults:
     """All results of a folder.
 
@@ -125,44 +106,6 @@ class GridResults:
         """The files of a stage by seed."""
         return self.records.get((setting, stage), {})
 
-    def lowest_seed(self, settings: Sequence[Setting], stage: str) -> tuple[int, list[Record]] | None:
-        """The lowest seed that all of the settings have, and their records; None where there is none."""
-        by_setting = [self.stage(setting, stage) for setting in settings]
-        seeds = set(by_setting[0]).intersection(*by_setting[1:])
-        return (min(seeds), [records[min(seeds)] for records in by_setting]) if seeds else None
-
-    def trained(self, setting: Setting, name: str = TEST_ACCURACY) -> dict[int, float]:
-        """A number of the training of every seed, one of `TRAINING_NUMBERS`."""
-        records = sorted(self.stage(setting).items())
-        return {seed: float(record[name]) for seed, record in records if record.get(name) is not None}
-
-    def scored(self, setting: Setting, stage: str, key: ScoreKey) -> dict[int, float]:
-        """A score of every seed."""
-        by_seed = {}
-        for seed, record in sorted(self.stage(setting, stage).items()):
-            for score in record["scores"]:
-                if key.fits(score) and score["value"] is not None:
-                    by_seed[seed] = float(score["value"])
-                    break
-        return by_seed
-
-    def training_number(self, setting: Setting, name: str = TEST_ACCURACY) -> Estimate | None:
-        """A number of the trainings: its interval is over seeds, or over texts where there is one seed."""
-        by_seed = self.trained(setting, name)
-        if len(by_seed) != 1:
-            return over_seeds(by_seed)
-        record = self.stage(setting)[next(iter(by_seed))]
-        return over_texts(name, record, self.datasets.get(setting.dataset, {}))
-
-    def score(self, setting: Setting, stage: str, key: ScoreKey) -> Estimate | None:
-        """A score with its interval: over seeds, or over texts where there is one seed."""
-        by_seed = self.scored(setting, stage, key)
-        if len(by_seed) != 1:
-            return over_seeds(by_seed)
-        record = self.stage(setting, stage)[next(iter(by_seed))]
-        score = next(score for score in record["scores"] if key.fits(score))
-        return Estimate(score["value"], _end(score["low"]), _end(score["high"]), score["n"], OVER_TEXTS)
-
     @cached_property
     def measurements(self) -> list[Measurement]:
         """Every number of every training, in the order of the files."""
@@ -184,7 +127,7 @@ class GridResults:
         for score in record["scores"]:
             if score["value"] is not None:
                 which = (score["metric"], score["part"], score["by"], score["hide"])
-                numbers = (float(score["value"]), _end(score["low"]), _end(score["high"]), score["n"])
+                numbers = (float(score["value"]), interval_end(score["low"]), interval_end(score["high"]), score["n"])
                 yield Measurement(*setting, seed, stage, *which, *numbers, bool(score.get("headline")))
 
 
@@ -267,6 +210,6 @@ def _setting(of: Record) -> Setting:
     return Setting(of["dataset"], of["model"], of["mask"], of["variant"])
 
 
-def _end(value: float | None) -> float:
+def interval_end(value: float | None) -> float:
     """An end of an interval; NaN where there is none."""
     return nan if value is None else float(value)

@@ -22,13 +22,7 @@ LONG_TEXT = 15
 
 
 class Mark(NamedTuple):
-    """A sign behind a number.
-
-    Attributes:
-        sign: one character, which the legend explains.
-        word: what it stands for.
-        kind: class of the element in HTML.
-    """
+    """A sign behind a number, which the legend explains; the word that it stands for, and its class in HTML."""
 
     sign: str
     word: str
