@@ -65,15 +65,7 @@ class Pair:
 def render_comparison(
     title: str, comparison: Comparison, sides: tuple[Side, Side], pairs: Sequence[Pair], how: Mapping[str, str]
 ) -> str:
-    """The page as one HTML document without anything from outside, not even a script.
-
-    Args:
-        title: heading.
-        comparison: the numbers.
-        sides: the two models.
-        pairs: texts as both see them.
-        how: facts about how it was made, name -> value.
-    """
+    """The page as one HTML document without anything from outside, not even a script; `how` says how it was made."""
     a, b = sides
     return templating.render(
         "comparison.html",

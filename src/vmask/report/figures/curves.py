@@ -85,13 +85,7 @@ def draw_curve(
 ) -> None:
     """A line through points, with their intervals as a band if requested; nothing without points.
 
-    Args:
-        panel: where to draw.
-        points: from left to right.
-        style: of the line, as matplotlib takes it.
-        label: of the line.
-        band: whether intervals are drawn.
-        unit: what values are multiplied by, such as 100 for percent.
+    `style` is as matplotlib takes it; values are multiplied by `unit`, such as 100 for percent.
     """
     if not points:
         return

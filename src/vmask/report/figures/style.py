@@ -104,15 +104,9 @@ def new_figure(width: float, height: float, **options: Any) -> Figure:
 
 @styled()
 def save(picture: Picture, folder: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Write a figure, a file for each format, whole or not at all; the same bytes whenever the figure is the same.
+    """Write a figure to a file for each format, whole or not at all, and give the files.
 
-    Args:
-        picture: the figure.
-        folder: made where it is not there.
-        formats: `png` and `svg` are the same every time; matplotlib knows more.
-
-    Returns:
-        The files.
+    `png` and `svg` have the same bytes whenever the figure is the same; matplotlib knows more formats.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -102,7 +102,7 @@ def collect(
         words=words_of(predictions.subject, train),
         texts=texts,
         calibration=calibration(predictions),
-        uses=uses(classifier, str(folder), [example.text for example in texts.examples]),
+        uses=tuple(uses(classifier, str(folder), [example.text for example in texts.examples])),
         facts=facts(classifier, dataset, level, time.perf_counter() - started, _digest(Path(folder))),
         options=options(classifier),
     )

@@ -146,12 +146,7 @@ def check_replaceable(path: Path) -> None:
 
 
 def write_report(content: Content, path: Path, digest: str | None = None) -> Path:
-    """Write the page.
-
-    Args:
-        content: what stands on it.
-        path: the file.
-        digest: of the model that it is about, where the page lies in its folder.
+    """Write the page; where it lies in a model's folder, `digest` is that of the model.
 
     Raises:
         OutputExists: where something else stands there.
