@@ -14,7 +14,7 @@ from reproduction.write import PUBLISHED, RESULTS, draw, read_document, write_re
 from vmask._core.files import write_text
 from vmask.cli.console import print_json, print_rich, say_result
 from vmask.errors import VmaskError
-from vmask.report.grid.folder import FIGURES, filling
+from vmask.report.grid.report import FIGURES, filling
 
 ROOT = Path(__file__).parents[1]
 DOC, DOC_FIGURES = ROOT / "docs" / "reproduction.md", ROOT / "docs" / "reproduction"

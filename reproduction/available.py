@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-from reproduction.results import DATASETS, MODELS, TITLES, Results
+from reproduction.results import DATASETS, MODELS, TITLES, Results, ScoreKey
 from vmask.report.figures.curves import Point
-from vmask.report.grid.results import ScoreKey, over_seeds
+from vmask.report.grid.results import over_seeds
 
 WORDS, LOCAL = "words", "local"
 """The stages whose results are drawn: of words, and of explanations of single texts."""
@@ -38,13 +37,6 @@ def pairs(results: Results, stage: str, masks: Iterable[str] = ("vmask",)) -> li
 def shown(name: str) -> str:
     """What a dataset, model or method is called in print."""
     return TITLES.get(name, name)
-
-
-def lowest(
-    results: Results, dataset: str, model: str, stage: str, masks: Sequence[str]
-) -> tuple[int, list[Any]] | None:
-    """The lowest seed that all of the methods have, and their records; None where there is none."""
-    return results.grid.lowest_seed([results.setting(dataset, model, mask) for mask in masks], stage)
 
 
 def curve(results: Results, dataset: str, model: str, mask: str, by: str) -> list[Point]:

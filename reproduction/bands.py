@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from reproduction.results import ScoreKey
 from reproduction.table import Entry, Verdict
 from vmask.evaluation.statistics import Estimate
-from vmask.report.grid.results import ScoreKey
 
 Band: TypeAlias = tuple[float, float]
 Z = 1.96

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Literal
 
-from reproduction.results import DATASETS, MODELS, Results
+from reproduction.results import DATASETS, MODELS, Results, ScoreKey
 from vmask.evaluation.statistics import Estimate, holm, seeds_difference, seeds_interval
-from vmask.report.grid.results import ScoreKey
 
 ClaimVerdict = Literal["holds", "holds in part", "not shown", "does not hold", "not run"]
 LEVEL = 0.05

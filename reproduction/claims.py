@@ -20,8 +20,7 @@ from reproduction.claim import (
 from reproduction.claims_words import claims_about_words
 from reproduction.early import Early, early, settled
 from reproduction.published import Published
-from reproduction.results import DATASETS, TITLES, Results
-from vmask.report.grid.results import ScoreKey
+from reproduction.results import DATASETS, TITLES, Results, ScoreKey
 
 NEARLY = 0.02
 """A difference of AOPC that still counts as nearly equal."""

@@ -21,8 +21,7 @@ from reproduction.claim import (
     together,
 )
 from reproduction.early import early, settled
-from reproduction.results import DATASETS, TITLES, Results
-from vmask.report.grid.results import ScoreKey
+from reproduction.results import DATASETS, TITLES, Results, ScoreKey
 
 TWO_WORDS = 0.75
 """About 80%, with room for the word about."""

@@ -16,7 +16,7 @@ from reproduction.results import Results, titled
 from reproduction.table import Table
 from reproduction.templating import environment
 from vmask.report.grid import formats
-from vmask.report.grid.page import picture_data
+from vmask.report.templating import image_data
 
 SEEDS = 5
 """Trainings of a cell that the count of accuracies asks for."""
@@ -121,9 +121,9 @@ class Document:
                 counts_legend=check.LEGEND,
                 claims=self.claims,
                 claims_rule=RULE,
-                tables=[(_title(table), formats.view(table)) for table in self.every_table()],
+                tables=[(_title(table), table) for table in self.every_table()],
                 examples=examples_view(self.examples),
-                pictures=[(picture, picture_data(figures / f"{picture.name}.png")) for picture in shown],
+                pictures=[(picture, image_data(figures / f"{picture.name}.png")) for picture in shown],
             )
         )
 

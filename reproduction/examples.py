@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from reproduction.available import LOCAL, datasets, lowest, models, shown
+from reproduction.available import LOCAL, datasets, models, shown
 from reproduction.results import Results
-from vmask.report.grid.marked_text import FAINTEST, Piece, marked, superscript
+from vmask.report.grid.examples import FAINTEST, Piece, marked, superscript
 
 SIDES = ("base", "vmask")
 PREFERRED = ("imdb", "sst2")
@@ -131,7 +131,7 @@ def _right(
     results: Results, dataset: str, model: str, by: Sequence[str]
 ) -> tuple[int, list[tuple[Mapping[str, Any], Mapping[str, Any]]]]:
     """The seed, and the texts that both models have right, as both explain them by all the explainers."""
-    found = lowest(results, dataset, model, LOCAL, SIDES)
+    found = results.lowest_seed(dataset, model, LOCAL, SIDES)
     if found is None:
         return 0, []
     seed, (base, vmask) = found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reproduction.available import WORDS, lowest, pairs, shown
+from reproduction.available import WORDS, pairs, shown
 from reproduction.results import Results
 from vmask.report.figures.cloud import Sheet, draw_cloud
-from vmask.report.figures.labels import named
-from vmask.report.figures.style import BLUE, PURPLE, WIDE, Picture, canvas, styled
+from vmask.report.figures.labels import printed_word
+from vmask.report.figures.style import BLUE, PURPLE, WIDE, Picture, new_figure, styled
 
 WANTED = (("agnews", "cnn"), ("yelp", "lstm"), ("subj", "bert"))
 """Datasets and models of the paper's figure."""
@@ -32,14 +32,14 @@ def clouds(results: Results, which: str = "top") -> Picture | None:
     rows = nearest(results)
     if not rows:
         return None
-    figure = canvas(WIDE, len(rows) * ROW)
+    figure = new_figure(WIDE, len(rows) * ROW)
     seeds = set()
     for number, (dataset, model) in enumerate(rows):
-        found = lowest(results, dataset, model, WORDS, tuple(SIDES))
+        found = results.lowest_seed(dataset, model, WORDS, tuple(SIDES))
         assert found is not None
         seeds.add(found[0])
         for side, ((mask, colour), record) in enumerate(zip(SIDES.items(), found[1], strict=True)):
-            words = [named(str(row[0])) for row in record["importance"][which][:WORDS_SHOWN]]
+            words = [printed_word(str(row[0])) for row in record["importance"][which][:WORDS_SHOWN]]
             bottom = 1 - ((number + 1) * ROW - 0.04) / (len(rows) * ROW)
             panel = figure.add_axes(
                 (0.005 + 0.5 * side, bottom, 0.49, PANEL * SHEET.height / SHEET.width / (len(rows) * ROW))
@@ -75,7 +75,7 @@ def nearest(results: Results) -> list[tuple[str, str]]:
 
 
 def _both(results: Results, dataset: str, model: str) -> bool:
-    found = lowest(results, dataset, model, WORDS, tuple(SIDES))
+    found = results.lowest_seed(dataset, model, WORDS, tuple(SIDES))
     return found is not None and all(record.get("importance") for record in found[1])
 
 

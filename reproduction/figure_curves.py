@@ -7,19 +7,25 @@ from dataclasses import dataclass
 from itertools import cycle, zip_longest
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reproduction.available import WORDS, curve, datasets, models, pairs, shown
 from reproduction.results import Results
-from vmask.report.figures.curves import FLOORS, Point, draw_curve, finish, handle
-from vmask.report.figures.panels import COLUMNS, by_dataset, make_panels
+from vmask.report.figures.curves import (
+    BAND_SEEDS,
+    COLUMNS,
+    FLOOR_LINES,
+    Point,
+    draw_curve,
+    finish_post_hoc,
+    legend_line,
+    make_panels,
+    mean_curve,
+    panel_rows,
+)
 from vmask.report.figures.style import BLACK, BLUE, GREEN, ORANGE, PURPLE, RED, SKY, Picture, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ENOUGH = 3
-"""Seeds that a band asks for: the t interval of two is twelve standard deviations wide and would cover all."""
 OWN, GIVEN = "mask", "ranking"
 """What words are ranked by: the model's own mask, or a ranking of another model."""
 
@@ -43,7 +49,7 @@ class Line:
     band: bool = False
 
 
-RANDOM, TFIDF, MAJORITY = (Line("vmask", by, label, style) for by, (label, style) in FLOORS.items())
+RANDOM, TFIDF, MAJORITY = (Line("vmask", by, label, style) for by, (label, style) in FLOOR_LINES.items())
 PAPER = (
     Line("vmask", OWN, "VMASK", {"linestyle": "-", "linewidth": 1.6}, band=True),
     Line("iba", OWN, "IBA", {"linestyle": (0, (1, 1.3)), "linewidth": 1.6}, band=True),
@@ -73,16 +79,16 @@ def post_hoc(results: Results) -> Picture | None:
     for dataset, panel in panels.items():
         names = models(results, dataset, WORDS, masks)
         for line in (RANDOM, MAJORITY):
-            _draw(panel, _mean([curve(results, dataset, model, line.mask, line.by) for model in names]), line)
+            _draw(panel, mean_curve([curve(results, dataset, model, line.mask, line.by) for model in names]), line)
         for model in names:
             for line in PAPER:
                 _draw(panel, curve(results, dataset, model, line.mask, line.by), line, colours[model])
         panel.set_title(results.title(dataset))
-    finish(figure, list(panels.values()))
-    of_models = [handle(shown(model), {"color": colour, "linewidth": 2.4}) for model, colour in colours.items()]
-    of_lines = [handle(line.label, {"color": BLACK, **line.style}) for line in (*PAPER, RANDOM, MAJORITY)]
+    finish_post_hoc(figure, list(panels.values()))
+    of_models = [legend_line(shown(model), {"color": colour, "linewidth": 2.4}) for model, colour in colours.items()]
+    of_lines = [legend_line(line.label, {"color": BLACK, **line.style}) for line in (*PAPER, RANDOM, MAJORITY)]
     # A legend is filled column by column; models stand in its first row, kinds of lines in its second.
-    rows = zip_longest(of_models, of_lines, fillvalue=handle("", {"linestyle": "none"}))
+    rows = zip_longest(of_models, of_lines, fillvalue=legend_line("", {"linestyle": "none"}))
     figure.legend(handles=[one for column in rows for one in column], loc="outside upper center",
                   ncols=max(len(of_models), len(of_lines)), columnspacing=1.4)  # fmt: skip
     caption = (
@@ -101,7 +107,7 @@ def controls(results: Results) -> Picture | None:
     found = pairs(results, WORDS, masks)
     if not found:
         return None
-    figure, panels = make_panels(by_dataset(found), 1.75)
+    figure, panels = make_panels(panel_rows(found), 1.75)
     used = set()
     for (dataset, model), panel in panels.items():
         for line in reversed(CONTROLS):  # VMASK comes to lie on top
@@ -109,8 +115,8 @@ def controls(results: Results) -> Picture | None:
                 _draw(panel, points, line)
                 used.add(line.label)
         panel.set_title(f"{results.title(dataset)}, {shown(model)}")
-    finish(figure, list(panels.values()))
-    handles = [handle(line.label, line.style) for line in CONTROLS if line.label in used]
+    finish_post_hoc(figure, list(panels.values()))
+    handles = [legend_line(line.label, line.style) for line in CONTROLS if line.label in used]
     figure.legend(handles=handles, loc="outside upper center", ncols=int(figure.get_figwidth() / 1.9))
     caption = (
         "Post-hoc accuracy as before, with what it must be read beside. Models without an importance of words (base, "
@@ -132,13 +138,5 @@ def _model_colours(names: Iterable[str]) -> dict[str, str]:
 
 def _draw(panel: Axes, points: Sequence[Point], line: Line, colour: str | None = None) -> None:
     style = {**line.style, **({} if colour is None else {"color": colour})}
-    draw_curve(panel, points, line.label, style, line.band and all(point.seeds >= ENOUGH for point in points))
-
-
-def _mean(curves: Sequence[Sequence[Point]]) -> list[Point]:
-    """The mean of curves at every k that all of them have."""
-    there = [one for one in curves if one]
-    return [
-        Point(same[0].k, float(np.mean([one.value for one in same])), np.nan, np.nan, 1)
-        for same in zip(*there, strict=False)
-    ]
+    band = line.band and all(point.seeds >= BAND_SEEDS for point in points)
+    draw_curve(panel, points, style, label=line.label, band=band, unit=100)

@@ -7,10 +7,9 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from reproduction.available import LOCAL, pairs, shown
-from reproduction.results import Results
+from reproduction.results import Results, ScoreKey
 from vmask.evaluation.statistics import Estimate
-from vmask.report.figures.style import BLACK, BLUE, GREY, ORANGE, WIDE, Picture, canvas, styled
-from vmask.report.grid.results import ScoreKey
+from vmask.report.figures.style import BLACK, BLUE, GREY, ORANGE, WIDE, Picture, new_figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +29,7 @@ def faithfulness(results: Results) -> Picture | None:
     rows = [one for one in pairs(results, LOCAL, METHODS) if any(_found(results, *one, *score) for score in SCORES)]
     if not rows:
         return None
-    figure = canvas(WIDE, len(rows) * ROW + 1.15, layout="constrained")
+    figure = new_figure(WIDE, len(rows) * ROW + 1.15, layout="constrained")
     axes: list[Axes] = list(figure.subplots(1, len(SCORES), sharey=True, squeeze=False).flat)
     values = {
         metric: [

@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from reproduction.available import WORDS, lowest, shown
-from reproduction.results import Results
+from reproduction.available import WORDS, shown
+from reproduction.results import Results, ScoreKey
 from vmask.report.figures.scatter import NAMED, draw_scatter
 from vmask.report.figures.style import Picture, styled
-from vmask.report.grid.results import ScoreKey, over_seeds
+from vmask.report.grid.results import over_seeds
 
 
 @styled()
 def scatter(results: Results, dataset: str, model: str) -> Picture | None:
     """Importance over count of the words of a model trained with VMASK; None where it has no result."""
-    found = lowest(results, dataset, model, WORDS, ("vmask",))
+    found = results.lowest_seed(dataset, model, WORDS, ("vmask",))
     if found is None or found[1][0].get("importance") is None:
         return None
     seed, (record,) = found

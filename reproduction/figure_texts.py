@@ -17,8 +17,8 @@ from reproduction.examples import (
 )
 from reproduction.results import Results
 from vmask.report.figures.style import Picture, styled
-from vmask.report.figures.texts import Runs, Shown, draw_texts
-from vmask.report.grid.marked_text import FAINTEST, Piece, superscript
+from vmask.report.figures.texts import Runs, ShownText, draw_texts
+from vmask.report.grid.examples import FAINTEST, Piece, superscript
 
 NAMES = {INTRODUCTION: "examples_introduction", TABLE: "examples_lime"}
 """Tables -> names of their pictures."""
@@ -37,10 +37,10 @@ def texts(results: Results, group: str) -> Picture | None:
     return Picture(NAMES[group], f"Explained texts: {group[0].lower()}{group[1:]}", caption, figure)
 
 
-def _shown(one: Example) -> Shown:
+def _shown(one: Example) -> ShownText:
     sides = zip(SIDES, (one.base, one.vmask), strict=True)
     views = {f"{shown(one.model)}-{shown(mask)}": _runs(pieces) for mask, pieces in sides}
-    return Shown(f"{one.label}  ·  {source(one)}", views)
+    return ShownText(f"{one.label}  ·  {source(one)}", views)
 
 
 def _runs(pieces: Sequence[Piece]) -> Runs:

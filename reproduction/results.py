@@ -10,7 +10,16 @@ from pathlib import Path
 
 from vmask.evaluation.statistics import Estimate
 from vmask.grid.store import TRAIN
-from vmask.report.grid.results import TEST_ACCURACY, GridResults, Record, ScoreKey, Setting
+from vmask.report.grid.results import (
+    OVER_TEXTS,
+    TEST_ACCURACY,
+    GridResults,
+    Record,
+    Setting,
+    interval_end,
+    over_seeds,
+    over_texts,
+)
 
 DATASETS = ("imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj")
 TITLES = {
@@ -37,6 +46,25 @@ def in_order(datasets: Iterable[str]) -> list[str]:
     """Datasets in the paper's order, then others by alphabet."""
     found = set(datasets)
     return [*(one for one in DATASETS if one in found), *sorted(found.difference(DATASETS))]
+
+
+@dataclass(frozen=True)
+class ScoreKey:
+    """Which score of an evaluation; empty fields do not matter, but `part` is exact."""
+
+    metric: str
+    by: str = ""
+    hide: str = ""
+    part: str = ""
+
+    def fits(self, score: Record) -> bool:
+        """Whether a score is this one."""
+        return (
+            score["metric"] == self.metric
+            and self.by in ("", score["by"])
+            and self.hide in ("", score["hide"])
+            and self.part == score["part"]
+        )
 
 
 @dataclass(frozen=True)
@@ -80,13 +108,9 @@ class Results:
         """Files of what failed."""
         return self.grid.failed
 
-    def setting(self, dataset: str, model: str, mask: str) -> Setting:
-        """Our setting for one of the paper's: of the model that stands for its model."""
-        return Setting(dataset, self.model(model), mask)
-
     def stage(self, dataset: str, model: str, mask: str, stage: str = TRAIN) -> Mapping[int, Record]:
         """The files of a stage by seed; those of the model that stands for one of the paper's."""
-        return self.grid.stage(self.setting(dataset, model, mask), stage)
+        return self.grid.stage(Setting(dataset, self.model(model), mask), stage)
 
     def model(self, name: str) -> str:
         """Which of the models that were run is one of the paper's, or stands for it."""
@@ -114,18 +138,43 @@ class Results:
     def _models(self) -> list[str]:
         return sorted({model for _, model, _, _ in self.records})
 
+    def lowest_seed(
+        self, dataset: str, model: str, stage: str, masks: Sequence[str]
+    ) -> tuple[int, list[Record]] | None:
+        """The lowest seed that all of the methods have, and their records; None where there is none."""
+        by_mask = [self.stage(dataset, model, mask, stage) for mask in masks]
+        seeds = set(by_mask[0]).intersection(*by_mask[1:])
+        return (min(seeds), [records[min(seeds)] for records in by_mask]) if seeds else None
+
     def trained(self, dataset: str, model: str, mask: str, what: str = TEST_ACCURACY) -> dict[int, float]:
         """A number of the training of every seed, such as `dev_accuracy` or `seconds_per_epoch`."""
-        return self.grid.trained(self.setting(dataset, model, mask), what)
+        records = sorted(self.stage(dataset, model, mask).items())
+        return {seed: float(record[what]) for seed, record in records if record.get(what) is not None}
 
     def scored(self, dataset: str, model: str, mask: str, stage: str, key: ScoreKey) -> dict[int, float]:
         """A score of every seed."""
-        return self.grid.scored(self.setting(dataset, model, mask), stage, key)
+        by_seed = {}
+        for seed, record in sorted(self.stage(dataset, model, mask, stage).items()):
+            for score in record["scores"]:
+                if key.fits(score) and score["value"] is not None:
+                    by_seed[seed] = float(score["value"])
+                    break
+        return by_seed
 
     def accuracy(self, dataset: str, model: str, mask: str, what: str = TEST_ACCURACY) -> Estimate | None:
         """Test (or dev) accuracy with its interval: over seeds, or over texts where there is one seed."""
-        return self.grid.training_number(self.setting(dataset, model, mask), what)
+        by_seed = self.trained(dataset, model, mask, what)
+        if len(by_seed) != 1:
+            return over_seeds(by_seed)
+        record = self.stage(dataset, model, mask)[next(iter(by_seed))]
+        return over_texts(what, record, self.datasets.get(dataset, {}))
 
     def score(self, dataset: str, model: str, mask: str, stage: str, key: ScoreKey) -> Estimate | None:
         """A score with its interval: over seeds, or over texts where there is one seed."""
-        return self.grid.score(self.setting(dataset, model, mask), stage, key)
+        by_seed = self.scored(dataset, model, mask, stage, key)
+        if len(by_seed) != 1:
+            return over_seeds(by_seed)
+        record = self.stage(dataset, model, mask, stage)[next(iter(by_seed))]
+        score = next(score for score in record["scores"] if key.fits(score))
+        ends = interval_end(score["low"]), interval_end(score["high"])
+        return Estimate(score["value"], *ends, score["n"], OVER_TEXTS)

@@ -8,7 +8,7 @@ from typing import Any
 
 from reproduction.context import SPLITS, Cell, Context
 from reproduction.results import in_order, titled
-from vmask.report.grid.signature import among, count_seeds, made_by
+from vmask.report.grid.results import among, count_seeds, made_by
 
 NONE = "Nothing of this was run."
 SETTINGS = {"lime": ("samples",), "shapley": ("permutations",)}

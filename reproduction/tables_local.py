@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 from reproduction.bands import mean_band, text_deviation
 from reproduction.context import Cell, Context
 from reproduction.entries import BOLD, entry, scaled, supported
-from reproduction.results import TITLES, titled
+from reproduction.results import TITLES, ScoreKey, titled
 from reproduction.signature import signature
 from reproduction.table import Entry, Row, Table
-from vmask.report.grid.results import ScoreKey
 
 LOCAL, WORDS = "local", "words"
 EXPLAINERS = ("lime", "shapley")

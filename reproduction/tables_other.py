@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from reproduction.context import Context
 from reproduction.entries import entry
-from reproduction.results import titled
+from reproduction.results import ScoreKey, titled
 from reproduction.signature import signature
 from reproduction.table import Row, Table
 from reproduction.tables_local import EXPLAINERS, FLOOR, LOCAL, WORDS
 from vmask.grid.store import TRAIN
-from vmask.report.grid.results import ScoreKey
 
 SHOWN = {LOCAL: ("aopc", "naopc"), WORDS: ("post_hoc_accuracy", "frequency_correlation")}
 """Metrics by stage that other tables show."""

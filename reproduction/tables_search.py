@@ -7,8 +7,8 @@ from reproduction.entries import NO_NUMBER
 from reproduction.results import titled
 from reproduction.signature import NONE, data
 from reproduction.table import Entry, Row, Table
-from vmask.report.grid.search_table import NOTE, most_trials, trial_columns, trials
-from vmask.report.grid.signature import made_by
+from vmask.report.grid.overview_tables import SEARCH_NOTE, most_trials, trial_columns, trials
+from vmask.report.grid.results import made_by
 
 RANGES = {
     "kernels": "kernels of the CNN",
@@ -42,10 +42,7 @@ def search_table(context: Context) -> Table:
             for dataset, model, mask, search in found
         ],
         signature="; ".join(filter(None, [*parts, made_by(records)])) if records else NONE,
-        notes=(
-            NOTE,
-            *_paper(context),
-        ),
+        notes=(SEARCH_NOTE, *_paper(context)),
         unit="percent",
     )
 

@@ -9,11 +9,11 @@ from typing import Any
 from reproduction.bands import Band, correlation_band
 from reproduction.context import Cell, Context
 from reproduction.entries import NO_NUMBER, entry
-from reproduction.results import titled
+from reproduction.results import ScoreKey, titled
 from reproduction.signature import signature
 from reproduction.table import Entry, Row, Table
 from vmask.evaluation.statistics import Estimate
-from vmask.report.grid.results import ScoreKey, over_seeds
+from vmask.report.grid.results import over_seeds
 
 LOCAL, WORDS = "local", "words"
 SHOWN, TOP = 3, 10

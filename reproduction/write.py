@@ -15,7 +15,8 @@ from reproduction.results import Results
 from reproduction.tables import all_tables
 from reproduction.variants import variants_table
 from vmask._core.files import write_text
-from vmask.report.grid.folder import FIGURES, PAGES, TABLES, write_tables
+from vmask.report.grid.formats import write_tables
+from vmask.report.grid.report import FIGURES, PAGES, TABLES
 
 HERE = Path(__file__).parent
 RESULTS, PUBLISHED = HERE / "results", HERE / "published.yaml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vmask.grid.store import Store
+from vmask.report.templating import environment
 
 FACTS = {"versions": {"vmask": "0.1.0"}, "machine": "a machine", "commit": "abc", "threads": 1}
 
@@ -76,3 +77,8 @@ class Made:
         key = "--".join(str(part).replace("/", "_") for part in cell if part != "")
         record = {"cell": names, "stage": stage, "status": "done", "identity": "x", "seconds": 1.0, "facts": FACTS}
         self.store.write(self.store.cell(key, stage), {**record, "asked": {"n": None}, **more})
+
+
+def table_html(table):
+    """A table as the templates show it."""
+    return str(environment().get_template("table.html").module.show(table))

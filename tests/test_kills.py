@@ -26,7 +26,7 @@ from vmask.grid.search import run_search
 from vmask.grid.spec import Search
 from vmask.grid.store import Store
 from vmask.report.explanations import paged
-from vmask.report.grid.folder import filling
+from vmask.report.grid.report import filling
 
 pytestmark = [pytest.mark.full, pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs fork and /proc")]
 TEXTS = ["good so far", "bad so", "good bad fine"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from vmask import TextClassifier
-from vmask.report.model.render import SECTIONS
+from vmask.report.model.page import SECTIONS
 
 
 def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, toy_csv, tmp_path):

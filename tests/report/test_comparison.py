@@ -9,8 +9,7 @@ import pytest
 from vmask.evaluation.compare import compare
 from vmask.explain.contract import Explanation
 from vmask.inference.predictor import WordImportance
-from vmask.report.comparison import ComparisonPage, Side, render_comparison
-from vmask.report.pairs import Pair, Seen, pairs_of
+from vmask.report.comparison import Pair, Seen, Side, pairs_of, render_comparison
 
 NASTY = "<script>alert(1)</script>"
 
@@ -40,13 +39,11 @@ B_WORDS = words(("fine", 0.7), (NASTY, 0.6))
 def page(comparison, pairs):
     def make(a=A_WORDS, b=B_WORDS, shown=None):
         return render_comparison(
-            ComparisonPage(
-                "Two models",
-                comparison,
-                (Side("one", a), Side(f"two {NASTY}", b)),
-                pairs if shown is None else shown,
-                {"Seed": "0"},
-            )
+            "Two models",
+            comparison,
+            (Side("one", a), Side(f"two {NASTY}", b)),
+            pairs if shown is None else shown,
+            {"Seed": "0"},
         )
 
     return make

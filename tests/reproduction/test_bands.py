@@ -15,9 +15,9 @@ from reproduction.bands import (
     share_band,
     text_deviation,
 )
+from reproduction.results import ScoreKey
 from reproduction.table import Entry
 from vmask.evaluation.statistics import Estimate
-from vmask.report.grid.results import ScoreKey
 
 BAND = (90.0, 94.0)
 

@@ -16,7 +16,7 @@ from reproduction.examples import (
     introduction,
 )
 from reproduction.templating import environment
-from vmask.report.grid.marked_text import Piece, marked
+from vmask.report.grid.examples import Piece, marked
 
 PHRASES = ["a fine day", "a dull day", "an odd day", "one long day", "no good day"]
 

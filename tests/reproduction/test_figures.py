@@ -11,7 +11,7 @@ from reproduction.results import Results
 from vmask.errors import MissingExtra
 from vmask.evaluation.statistics import seeds_interval
 from vmask.grid.store import Store
-from vmask.report.figures.labels import named, nearest, place_labels
+from vmask.report.figures.labels import nearest_point, place_labels, printed_word
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("wordcloud")
@@ -266,8 +266,9 @@ def test_a_model_with_a_slash_in_its_name_has_a_file(grid, tmp_path):
     assert path.name == "frequency_trec_google-tiny.svg"
 
 
-def test_named():
-    assert [named("fine"), named("..."), named("a\nb"), named("wonderful", 5)] == ["fine", "“...”", "a b", "wond…"]
+def test_printed_words():
+    words = [printed_word("fine"), printed_word("..."), printed_word("a\nb"), printed_word("wonderful", 5)]
+    assert words == ["fine", "“...”", "a b", "wond…"]
 
 
 def test_clouds_hold_the_ten_words_of_either_side(grid):
@@ -354,7 +355,7 @@ def test_labels_are_placed_beside_their_points():
         for other in boxes[:number]:
             assert left >= other[2] or other[0] >= right or bottom >= other[3] or other[1] >= top
         assert right <= 46 or left >= 58 or top <= 46 or bottom >= 54
-        assert nearest((left, bottom, right, top), points[number]) != points[number]
+        assert nearest_point((left, bottom, right, top), points[number]) != points[number]
 
 
 def test_without_the_extra_it_says_what_to_install(grid, monkeypatch, tmp_path):

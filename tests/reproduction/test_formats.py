@@ -7,9 +7,10 @@ from math import nan
 
 import pytest
 
+from grid_results import table_html
 from reproduction.table import Entry, Row, Table
 from vmask.evaluation.statistics import Estimate
-from vmask.report.grid.formats import csv_rows, html, latex, markdown
+from vmask.report.grid.formats import csv_rows, latex, markdown
 
 NASTY = r"a<b> & c|d _e_ *f* 5% $g$ #h {i} ~j ^k \l [m] `n` 'o' " + '"p"'
 
@@ -161,7 +162,7 @@ def parsed(shown):
 
 
 def test_html_says_the_verdict_in_a_word_too():
-    shown = html(table(GOOD, Entry(est(80.0), 92.4, (90.0, 94.0), "off")))
+    shown = table_html(table(GOOD, Entry(est(80.0), 92.4, (90.0, 94.0), "off")))
     first, second = parsed(shown).iter("td")
     assert "".join(first.itertext()) == "93.1 ± 0.5/ 92.4 ✓ ok"
     assert first.find(".//b").text == "93.1"
@@ -172,7 +173,7 @@ def test_html_says_the_verdict_in_a_word_too():
 
 def test_html_joins_the_heads_of_a_group():
     rows = [Row(heads, (GOOD,)) for heads in (("CNN", "base"), ("CNN", "l2"), ("LSTM", "base"))]
-    tree = parsed(html(table(columns=("TREC",), rows=rows)))
+    tree = parsed(table_html(table(columns=("TREC",), rows=rows)))
     assert [len(list(body.iter("tr"))) for body in tree.iter("tbody")] == [2, 1]
     assert [one.get("rowspan") for one in tree.iter("th") if one.get("scope") == "rowgroup"] == ["2", "1"]
     assert [len(list(row.iter("th"))) for row in tree.iter("tr")] == [3, 2, 1, 2]
@@ -181,13 +182,13 @@ def test_html_joins_the_heads_of_a_group():
 def test_html_escapes_everything():
     nasty = Entry(text=NASTY, note=NASTY, differs=(NASTY,))
     rows = [Row((NASTY, NASTY), (nasty,))]
-    shown = html(Table("x", "X", (NASTY, NASTY), (NASTY,), rows, NASTY, (NASTY,)))
+    shown = table_html(Table("x", "X", (NASTY, NASTY), (NASTY,), rows, NASTY, (NASTY,)))
     tree = parsed(shown)  # an XML parser is stricter than a browser
     assert tree.find(".//td/span").text == NASTY
     assert [one.text for one in tree.iter("th")] == [NASTY] * 5
 
 
-@pytest.mark.parametrize("form", [markdown, latex, html, csv_rows])
+@pytest.mark.parametrize("form", [markdown, latex, table_html, csv_rows])
 def test_empty_table_is_no_error(form):
     shown = form(table(columns=("TREC",), rows=[]))
     assert shown
@@ -195,6 +196,6 @@ def test_empty_table_is_no_error(form):
         assert "not run" in shown
 
 
-@pytest.mark.parametrize("form", [markdown, latex, html, csv_rows])
+@pytest.mark.parametrize("form", [markdown, latex, table_html, csv_rows])
 def test_output_is_stable(form):
     assert form(table(GOOD, Entry(), Entry(text=NASTY))) == form(table(GOOD, Entry(), Entry(text=NASTY)))

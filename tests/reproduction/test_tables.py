@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from grid_results import table_html
 from reproduction.context import Context
 from reproduction.published import load_published
 from reproduction.results import Results
 from reproduction.tables import all_tables
 from vmask.grid.store import Store
-from vmask.report.grid.formats import csv_rows, html, latex, markdown
+from vmask.report.grid.formats import csv_rows, latex, markdown
 
 PUBLISHED = load_published(Path(__file__).parents[2] / "reproduction" / "published.yaml")
 GOOGLE = ["GoogleNews-vectors-negative300.bin"]
@@ -577,7 +578,7 @@ def test_without_published_numbers_there_are_no_verdicts(made):
     assert tables["accuracy"].entry("CNN", "base", column="TREC").ours.value == pytest.approx(92.0)
     entries = [entry for table in tables.values() for row in table.rows for entry in row.entries]
     assert {entry.verdict for entry in entries} == {""}
-    assert all(form(table) for table in tables.values() for form in (markdown, latex, html, csv_rows))
+    assert all(form(table) for table in tables.values() for form in (markdown, latex, table_html, csv_rows))
 
 
 def test_tables_do_not_depend_on_the_order_of_files(tmp_path):
@@ -585,7 +586,7 @@ def test_tables_do_not_depend_on_the_order_of_files(tmp_path):
         made = Made(folder)
         for mask in masks:
             local(made, mask, [0.15, 0.17])
-        return [form(table) for table in made.tables().values() for form in (markdown, latex, html, csv_rows)]
+        return [form(table) for table in made.tables().values() for form in (markdown, latex, table_html, csv_rows)]
 
     assert written(tmp_path / "a", ["base", "vmask"]) == written(tmp_path / "b", ["vmask", "base"])
 

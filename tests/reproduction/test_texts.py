@@ -9,7 +9,7 @@ from reproduction import figures
 from reproduction.examples import INTRODUCTION, TABLE
 from reproduction.write import draw, read_document, write_report
 from vmask.explain.highlight import shade
-from vmask.report.grid.marked_text import FAINTEST
+from vmask.report.grid.examples import FAINTEST
 
 pytest.importorskip("matplotlib")
 

@@ -148,8 +148,7 @@ def _write_page(
     from vmask.evaluation.resolve import plugins
     from vmask.evaluation.subjects import texts_of
     from vmask.explain import EXPLAINERS
-    from vmask.report.comparison import ComparisonPage, Side, render_comparison
-    from vmask.report.pairs import pairs_of
+    from vmask.report.comparison import Side, pairs_of, render_comparison
 
     firsts = [side[0] for side in classifiers.values()]
     texts = texts_of(data.texts, data.options.get("split"))
@@ -173,10 +172,9 @@ def _write_page(
         "Version": f"vmask {__version__}",
     }
     sides = (Side(names[0], words[0]), Side(names[1], words[1]))
-    page = ComparisonPage(
-        f"Two models on {data.name}", compared, sides, pairs, {name: fact for name, fact in how.items() if fact}
-    )
-    write_text(Path(args.html), render_comparison(page))
+    facts = {name: fact for name, fact in how.items() if fact}
+    page = render_comparison(f"Two models on {data.name}", compared, sides, pairs, facts)
+    write_text(Path(args.html), page)
 
 
 def _of_evaluations(args: argparse.Namespace) -> Comparison:

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Read model and data, measure, explain, and write the report."""
     from vmask.cli.console import print_json, say_result
     from vmask.persistence.model_folder import REPORT, check_files, folder_digest, read_config
-    from vmask.report.model.write import check_replaceable
+    from vmask.report.model.page import check_replaceable
 
     folder = Path(args.model)
     config = read_config(folder)
@@ -65,8 +65,9 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
     from vmask.classifier import TextClassifier
     from vmask.cli.console import print_json, say, say_result
     from vmask.persistence.model_folder import folder_digest, read_config
-    from vmask.report.model.collect import collect, other_data
-    from vmask.report.model.write import write_report
+    from vmask.report.model.collect import collect
+    from vmask.report.model.headline import other_data
+    from vmask.report.model.page import write_report
 
     config = read_config(folder)
     about = config["about"]

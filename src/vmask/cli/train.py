@@ -174,7 +174,7 @@ def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) 
     """Write the report. An error is only a warning here: the model is saved already."""
     from vmask.persistence.model_folder import REPORT
     from vmask.report.model.collect import collect
-    from vmask.report.model.write import write_report
+    from vmask.report.model.page import write_report
 
     if args.report == "none":
         return None

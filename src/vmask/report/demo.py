@@ -17,7 +17,7 @@ from vmask.explain.contract import Explanation
 from vmask.inference.predictor import WordImportance
 from vmask.report.model.collect import collect
 from vmask.report.model.content import LINEAR_MODEL, Content, Rival
-from vmask.report.model.render import render
+from vmask.report.model.page import render
 from vmask.report.model.test_scores import predict
 
 LINEAR = "linear"
@@ -30,11 +30,9 @@ class DemoResult:
 
     Attributes:
         accuracy: name of a model -> its accuracy on the test texts.
-        test_n: how many test texts there are.
-        words: the words CNN-VMASK uses most.
-        explanations: some test texts as CNN-VMASK sees them, with the right class.
-        report: the report of CNN-VMASK, with the other models beside it.
-        seconds: how long all of it took.
+        words: the words that the masked model uses most.
+        explanations: some test texts as the masked model sees them, with the right class.
+        report: the page of the masked model, with the other models beside it.
     """
 
     accuracy: dict[str, float]
@@ -98,19 +96,15 @@ def run_demo(
     classifiers: dict[str, TextClassifier] = {}
     for mask in ("base", "vmask"):
         name = f"{model}-{mask}"
-        options: dict[str, Any] = {
-            **dataset.defaults,
-            "embeddings": embeddings,
-            "epochs": epochs,
-            "seed": seed,
-        }
+        options: dict[str, Any] = {**dataset.defaults, "embeddings": embeddings, "epochs": epochs, "seed": seed}
         training_started = time.perf_counter()
         classifier = fit_dataset(TextClassifier(model, mask, device=device, verbose=verbose, **options), dataset)
         describe_training(classifier, dataset, time.perf_counter() - training_started)
         classifier.save(out / name, overwrite=True)
         classifiers[name] = classifier
     unmasked, masked = classifiers.values()
-    explanations = list(zip(masked.explain(chosen_texts(test)), chosen_labels(test), strict=True))
+    some = handy_texts(test)
+    explanations = list(zip(masked.explain(some.texts), some.labels, strict=True))
     content = beside(collect(masked, dataset, folder=out / f"{model}-vmask"), unmasked, dataset)
     write_text(out / "report.html", render(content))
     accuracy = {name: float(classifier.about_["test_accuracy"]) for name, classifier in classifiers.items()}
@@ -134,17 +128,7 @@ def beside(content: Content, unmasked: TextClassifier, dataset: Dataset) -> Cont
     return replace(content, scores=replace(content.scores, rivals=(first, rival, *others)))
 
 
-def _chosen(test: Split) -> list[int]:
+def handy_texts(test: Split) -> Split:
     """The first texts of a handy length, so that the choice does not depend on what the model says of them."""
-    handy = [i for i, text in enumerate(test.texts) if 8 <= len(text.split()) <= 24]
-    return (handy or list(range(len(test))))[:TEXTS]
-
-
-def chosen_texts(test: Split) -> list[str]:
-    """The test texts that are shown."""
-    return [test.texts[i] for i in _chosen(test)]
-
-
-def chosen_labels(test: Split) -> list[str]:
-    """Their right classes."""
-    return [test.labels[i] for i in _chosen(test)]
+    rows = [row for row, text in enumerate(test.texts) if 8 <= len(text.split()) <= 24]
+    return test.take((rows or list(range(len(test))))[:TEXTS])

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from vmask._core.files import replacing
+from vmask._core.wording import plural
 from vmask.explain.contract import Explanation
-from vmask.report.formatting import plural
 from vmask.report.templating import environment, render
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import exp, isnan
 from typing import Any
 
+from vmask._core.wording import plural
 from vmask.evaluation.score_tables import number, p_value
 from vmask.evaluation.statistics import Difference, Estimate
 from vmask.explain.contract import Explanation
@@ -33,15 +34,6 @@ def thousands(count: int) -> str:
     '1,234,567'
     """
     return f"{count:,}"
-
-
-def plural(count: int, noun: str) -> str:
-    """A number of things.
-
-    >>> plural(1, "text"), plural(0, "text"), plural(1200, "test text")
-    ('1 text', '0 texts', '1,200 test texts')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def percent(share: float, digits: int = 1) -> str:
@@ -135,7 +127,6 @@ def score(value: float, explanation: Explanation, digits: int = 3) -> str:
 
 
 FILTERS: dict[str, Callable[..., Any]] = {
-    "css": css,
     "distinct_words": distinct_words,
     "method_name": method_name,
     "number": number,

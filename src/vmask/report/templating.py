@@ -6,6 +6,7 @@ import base64
 import hashlib
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -47,6 +48,11 @@ def render(name: str, **context: Any) -> str:
 def asset(name: str) -> str:
     """A style sheet or a script of `static/`."""
     return files("vmask.report").joinpath(f"static/{name}").read_text(encoding="utf-8")
+
+
+def image_data(path: Path) -> str:
+    """A PNG as the address of an image that is inside of the page, so that the page needs nothing from outside."""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode()
 
 
 def policy(script: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from serve.browser import ARGUMENTS, find_browser
-from vmask.report.model.render import render
+from vmask.report.model.page import render
 
 pytestmark = pytest.mark.slow
 

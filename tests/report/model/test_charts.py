@@ -8,9 +8,17 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from vmask.evaluation.statistics import Estimate, mean_interval
-from vmask.report.model.charts import curve, last_of_first_stage, reliability, scatter
+from vmask.report.model.charts import (
+    GAP,
+    TALL,
+    cloud,
+    curve,
+    last_of_first_stage,
+    reliability,
+    scatter,
+    text_width,
+)
 from vmask.report.model.content import Bin, Calibration, Word, Words
-from vmask.report.model.word_cloud import GAP, TALL, cloud, lay_out, text_width
 from vmask.report.model.word_table import NAMED, named_words
 from vmask.report.templating import environment
 
@@ -41,7 +49,7 @@ def boxes(placed):
 @pytest.mark.parametrize("size", [(760, 330, 46.0, 15.0), (340, 400, 33.0, 13.0)])
 def test_words_of_a_cloud_lie_inside_and_apart(size):
     words = [(f"important{at}"[: 4 + at % 9], "k0", "") for at in range(40)]
-    placed = lay_out(words, *size)
+    placed = cloud("c", words, *size).words
     assert len(placed) >= 25
     assert [one.size for one in placed] == sorted((one.size for one in placed), reverse=True)
     for at, (left, top, right, bottom) in enumerate(boxes(placed)):
@@ -65,7 +73,7 @@ def test_a_cloud_is_the_same_every_time_and_its_words_are_held_to_their_width():
 
 
 def test_a_word_too_long_for_the_cloud_is_made_smaller():
-    (one,) = lay_out([("x" * 100, "k0", "")], 300, 100, 40, 10)
+    (one,) = cloud("c", [("x" * 100, "k0", "")], 300, 100, 40, 10).words
     assert one.width <= 300
     assert text_width("x" * 100, 40) > 300
 

@@ -80,9 +80,9 @@ def test_accuracy_stands_beside_a_linear_model_and_the_most_common_class(some):
 
 def test_the_difference_is_paired(some):
     found, dataset, *_ = some
-    from vmask.report.model.baselines import linear_predictions
+    from vmask.report.model.test_scores import linear_predictions
 
-    linear = linear_predictions(dataset.splits["train"], dataset.splits["test"]).predicted
+    linear = linear_predictions(dataset.splits["train"], dataset.splits["test"])
     theirs = np.array([a == b for a, b in zip(linear, dataset.splits["test"].labels, strict=True)], float)
     expected = paired_difference(found.right.astype(float), theirs)
     assert scores(found, dataset.splits["train"], "CNN").difference == expected

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-TRIES = 24
+SEEDS = 24
 """Seeds of the layout that are tried."""
 GAP = 4
 """Pixels between words, and between them and the edge."""
@@ -39,7 +39,7 @@ class Sheet:
     margin: int
 
 
-def draw_cloud(panel: Axes, words: Sequence[str], colours: Sequence[str], sheet: Sheet, wide: float) -> None:
+def draw_cloud(panel: Axes, words: Sequence[str], colours: Sequence[str], sheet: Sheet, inches: float) -> None:
     """Words where `wordcloud` puts them, written by matplotlib, so that they stay sharp at any size.
 
     Args:
@@ -47,12 +47,12 @@ def draw_cloud(panel: Axes, words: Sequence[str], colours: Sequence[str], sheet:
         words: the most important first.
         colours: of each word.
         sheet: what they are laid out on.
-        wide: width of the panel in print, in inches.
+        inches: width of the panel in print.
     """
     colour_of = dict(zip(words, colours, strict=True))
     for word, size, left, baseline in _layout(words, sheet):
-        colour, points = colour_of[word], size * wide * 72 / sheet.width
-        panel.text(left, baseline, word, fontsize=points, color=colour, ha="left", va="baseline")
+        points = size * inches * 72 / sheet.width
+        panel.text(left, baseline, word, fontsize=points, color=colour_of[word], ha="left", va="baseline")
     panel.set_xlim(0, sheet.width)
     panel.set_ylim(0, sheet.height)
     panel.set_xticks([])
@@ -63,11 +63,11 @@ def draw_cloud(panel: Axes, words: Sequence[str], colours: Sequence[str], sheet:
 
 def _layout(words: Sequence[str], sheet: Sheet) -> list[Placed]:
     """All words in their places: of several layouts the one that is largest, of those in which none touch."""
-    tried = [_try(words, sheet, seed) for seed in range(TRIES)]
-    return min(tried, key=lambda one: (one[0], -sum(size for _, size, _, _ in one[1])))[1]
+    layouts = [_seeded_layout(words, sheet, seed) for seed in range(SEEDS)]
+    return min(layouts, key=lambda layout: (layout[0], -sum(size for _, size, _, _ in layout[1])))[1]
 
 
-def _try(words: Sequence[str], sheet: Sheet, seed: int) -> tuple[float, list[Placed]]:
+def _seeded_layout(words: Sequence[str], sheet: Sheet, seed: int) -> tuple[float, list[Placed]]:
     """A layout by `wordcloud`, and what is wrong with it."""
     from matplotlib.font_manager import FontProperties, findfont
 
@@ -85,17 +85,17 @@ def _try(words: Sequence[str], sheet: Sheet, seed: int) -> tuple[float, list[Pla
         letters = truetype(font, size)
         placed.append((word, int(size), float(left), float(sheet.height - top - letters.getmetrics()[0])))
         boxes.append([a + b for a, b in zip(letters.getbbox(word), (left, top, left, top), strict=True)])
-    return 1000 * (len(words) - len(placed)) + _touching(boxes, sheet), placed
+    return 1000 * (len(words) - len(placed)) + _overlaps(boxes, sheet), placed
 
 
-def _touching(boxes: Sequence[Sequence[float]], sheet: Sheet) -> float:
+def _overlaps(boxes: Sequence[Sequence[float]], sheet: Sheet) -> float:
     """How far words lie over each other or over the edge, in pixels."""
-    wrong = 0.0
+    pixels = 0.0
     for number, (left, top, right, bottom) in enumerate(boxes):
-        wrong += max(GAP - left, 0) + max(GAP - top, 0)
-        wrong += max(right + GAP - sheet.width, 0) + max(bottom + GAP - sheet.height, 0)
+        pixels += max(GAP - left, 0) + max(GAP - top, 0)
+        pixels += max(right + GAP - sheet.width, 0) + max(bottom + GAP - sheet.height, 0)
         for other in boxes[:number]:
             across = min(right, other[2]) - max(left, other[0]) + GAP
             upright = min(bottom, other[3]) - max(top, other[1]) + GAP
-            wrong += min(across, upright) if across > 0 and upright > 0 else 0
-    return wrong
+            pixels += min(across, upright) if across > 0 and upright > 0 else 0
+    return pixels

@@ -92,7 +92,7 @@ def styled() -> Iterator[None]:
         yield
 
 
-def canvas(width: float, height: float, **options: Any) -> Figure:
+def new_figure(width: float, height: float, **options: Any) -> Figure:
     """An empty figure of this size in inches, that nothing but its holder knows of (pyplot keeps a list)."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -104,15 +104,9 @@ def canvas(width: float, height: float, **options: Any) -> Figure:
 
 @styled()
 def save(picture: Picture, folder: str | Path, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
-    """Write a figure, a file for each format, whole or not at all; the same bytes whenever the figure is the same.
+    """Write a figure to a file for each format, whole or not at all, and give the files.
 
-    Args:
-        picture: the figure.
-        folder: made where it is not there.
-        formats: `png` and `svg` are the same every time; matplotlib knows more.
-
-    Returns:
-        The files.
+    `png` and `svg` have the same bytes whenever the figure is the same; matplotlib knows more formats.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -123,8 +117,8 @@ def save(picture: Picture, folder: str | Path, formats: Sequence[str] = ("png", 
             if name == "png":
                 _save_png(picture, temporary)
             else:
-                about = {"Date": None, "Creator": None} if name == "svg" else {}
-                picture.figure.savefig(temporary, format=name, dpi=DPI, metadata=about)
+                metadata = {"Date": None, "Creator": None} if name == "svg" else {}
+                picture.figure.savefig(temporary, format=name, dpi=DPI, metadata=metadata)
         paths.append(path)
     return paths
 
@@ -136,5 +130,5 @@ def _save_png(picture: Picture, path: Path) -> None:
     stream = io.BytesIO()
     picture.figure.savefig(stream, format="png", dpi=DPI, metadata={"Software": None})
     with Image.open(stream) as drawn:
-        few = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-    few.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))
+        reduced = drawn.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    reduced.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))

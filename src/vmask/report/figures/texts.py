@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vmask.explain.highlight import letters, printable, shade, text_pieces
-from vmask.report.figures.style import WIDE, canvas
+from vmask.report.figures.style import WIDE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ LINE = 14.0
 """Points from one line to the next."""
 INDENT = 48.0
 """Points that names of methods have at the left."""
-ROOM = 10.0
+GAP = 10.0
 """Points between two texts."""
 SOFT = "#5c6470"
 
@@ -32,19 +32,14 @@ Runs = Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A text of the figure.
-
-    Attributes:
-        head: what is said of it.
-        views: name of a method or model -> the text as that sees it.
-    """
+class ShownText:
+    """A text of the figure: what stands above it, and the text as each method or model sees it, by name."""
 
     head: str
     views: Mapping[str, Runs]
 
 
-def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = INDENT) -> Figure:
+def draw_texts(texts: Sequence[ShownText], signs: Sequence[bool], indent: float = INDENT) -> Figure:
     """Texts below each other, each once for every view, and what the colours mean.
 
     Args:
@@ -52,7 +47,7 @@ def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = IN
         signs: for which colours there is a legend: False where no word speaks against a class, True where some may.
         indent: points that names of views have at the left.
     """
-    figure = canvas(WIDE, 1.0)
+    figure = new_figure(WIDE, 1.0)
     panel = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     panel.axis("off")
     y = LINE
@@ -61,17 +56,17 @@ def draw_texts(texts: Sequence[Shown], signs: Sequence[bool], indent: float = IN
         y += LINE
         for name, runs in text.views.items():
             panel.text(2, y, name, fontsize=SMALL, color=SOFT, va="baseline")
-            y = _write(panel, runs, y, indent) + LINE
-        y += ROOM - LINE / 2
+            y = _draw_text(panel, runs, y, indent) + LINE
+        y += GAP - LINE / 2
     for signed in signs:
-        y = _legend(panel, signed, y, indent) + LINE
+        y = _draw_legend(panel, signed, y, indent) + LINE
     figure.set_size_inches(WIDE, y / 72)
     panel.set_xlim(0, WIDE * 72)
     panel.set_ylim(y, 0)
     return figure
 
 
-def runs_of(explanation: Explanation) -> list[tuple[str, float]]:
+def text_runs(explanation: Explanation) -> list[tuple[str, float]]:
     """An explained text, in order."""
     return [(text, strength) for text, strength, _ in text_pieces(explanation)]
 
@@ -83,37 +78,37 @@ def _pieces(runs: Runs) -> Iterator[tuple[str, float]]:
             yield piece, strength
 
 
-def _write(panel: Axes, runs: Runs, y: float, indent: float) -> float:
+def _draw_text(panel: Axes, runs: Runs, y: float, indent: float) -> float:
     """A text in lines as wide as the figure; gives the baseline of its last line."""
     x, right = indent, WIDE * 72 - 4
     for piece, strength in _pieces(runs):
-        wide = _width(panel, piece)
-        if x > indent and x + wide > right and piece.strip():
+        width = _width(panel, piece)
+        if x > indent and x + width > right and piece.strip():
             x, y = indent, y + LINE
         if not piece.strip() and x == indent:
             continue  # no line begins with a space
         if strength:
-            _ground(panel, x, y, wide, strength)
+            _draw_background(panel, x, y, width, strength)
         panel.text(x, y, piece, fontsize=SIZE, color=letters(strength), va="baseline", ha="left", zorder=3)
-        x += wide
+        x += width
     return y
 
 
-def _ground(panel: Axes, x: float, y: float, wide: float, strength: float) -> None:
+def _draw_background(panel: Axes, x: float, y: float, width: float, strength: float) -> None:
     from matplotlib.patches import Rectangle
 
     colour = tuple(part / 255 for part in shade(strength))
-    panel.add_patch(Rectangle((x - 1, y - SIZE), wide + 2, SIZE * 1.32, facecolor=colour, linewidth=0, zorder=2))
+    panel.add_patch(Rectangle((x - 1, y - SIZE), width + 2, SIZE * 1.32, facecolor=colour, linewidth=0, zorder=2))
 
 
-def _legend(panel: Axes, signed: bool, y: float, x: float) -> float:
+def _draw_legend(panel: Axes, signed: bool, y: float, x: float) -> float:
     """A strip of grounds, with what either end means."""
     left, right = ("against the class", "for the class") if signed else ("matters less", "matters most")
     steps: tuple[float, ...] = (-1, -0.6, -0.25, 0.25, 0.6, 1) if signed else (0.25, 0.6, 1)
     panel.text(x, y, left, fontsize=SMALL, color=SOFT, va="baseline")
     x += _width(panel, left, SMALL) + 8
     for step in steps:
-        _ground(panel, x, y, 16, step)
+        _draw_background(panel, x, y, 16, step)
         sign = ("+" if step > 0 else "−") if signed else ""
         panel.text(x + 8, y, sign, fontsize=SMALL, color=letters(step), va="baseline", ha="center", zorder=3)
         x += 18

@@ -1,7 +1,7 @@
 """A report of any grid, from its result files alone."""
 
 from vmask.report.grid.report import GridReport
-from vmask.report.grid.results import GridResults, Measurement, ScoreKey, Setting
+from vmask.report.grid.results import GridResults, Measurement, Setting
 from vmask.report.grid.table import Entry, Row, Table
 
-__all__ = ["Entry", "GridReport", "GridResults", "Measurement", "Row", "ScoreKey", "Setting", "Table"]
+__all__ = ["Entry", "GridReport", "GridResults", "Measurement", "Row", "Setting", "Table"]

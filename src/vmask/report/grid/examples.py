@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from vmask.explain.highlight import css
 from vmask.report.grid.formats import markdown_text
-from vmask.report.grid.marked_text import Piece, marked, superscript
 from vmask.report.grid.results import GridResults, Record, Setting
 
+MARKED = 3
+"""Words of a text that are marked."""
+FAINTEST = 0.2
+"""Strength of the weakest mark, so that it is seen."""
 FACTS = ("text", "label", "predicted", "spans")
 """Fields of an explained text; the others are explanations."""
 TEXTS = 2
@@ -21,15 +25,57 @@ LEGEND = (
 
 
 @dataclass(frozen=True)
-class View:
-    """A text as one model sees it.
+class Piece:
+    """A part of a text.
 
     Attributes:
-        method: training method, and its variant.
-        by: the explainer.
-        predicted: the class that the model predicts.
-        pieces: the text, with the words that matter most marked.
+        text: as it stands there.
+        rank: 1, 2, … for the words that matter most, else 0.
+        strength: score by the highest of the text, from 0 to 1; 0 for what is not marked.
     """
+
+    text: str
+    rank: int = 0
+    strength: float = 0.0
+
+    @property
+    def style(self) -> str:
+        """CSS of a mark: the higher the score, the deeper its colour."""
+        return css(max(self.strength, FAINTEST))
+
+
+def marked(text: str, spans: Sequence[Sequence[int]], scores: Sequence[float], most: int = MARKED) -> tuple[Piece, ...]:
+    """A text in pieces, with the words of the highest scores marked: of equal ones the first, and none up to 0.
+
+    Args:
+        text: as it is.
+        spans: (N, 2) where its words begin and end.
+        scores: (N,) one for each word.
+        most: how many words are marked.
+
+    >>> [piece.text for piece in marked("a fine, fine day", [(0, 1), (2, 6), (8, 12), (13, 16)], [0, 2, 2, 1])]
+    ['a ', 'fine', ', ', 'fine', ' ', 'day']
+    """
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    ranks = {place: rank for rank, place in enumerate(order[:most], 1) if scores[place] > 0}
+    pieces, at = [], 0
+    for place in sorted(ranks):
+        start, end = spans[place]
+        if at < start:
+            pieces.append(Piece(text[at:start]))
+        pieces.append(Piece(text[start:end], ranks[place], scores[place] / scores[order[0]]))
+        at = end
+    return (*pieces, Piece(text[at:])) if at < len(text) else tuple(pieces)
+
+
+def superscript(rank: int) -> str:
+    """A rank as a small raised number."""
+    return "⁰¹²³⁴⁵⁶⁷⁸⁹"[rank]
+
+
+@dataclass(frozen=True)
+class View:
+    """A text as one model sees it: its training method, the explainer, the predicted class, the text in pieces."""
 
     method: str
     by: str
@@ -39,14 +85,7 @@ class View:
 
 @dataclass(frozen=True)
 class Example:
-    """A text as all the methods see it.
-
-    Attributes:
-        dataset: where it is from.
-        model: the kind of models.
-        label: its class.
-        views: one for each method and explainer.
-    """
+    """A text of a dataset with its class, in a view for each method and explainer of one kind of model."""
 
     dataset: str
     model: str
@@ -61,15 +100,18 @@ def explained_examples(results: GridResults) -> list[Example]:
         for (setting, _), records in results.records.items()
         if any(record.get("examples") for record in records.values())
     ]
-    found = []
-    for (dataset, model), members in groupby(sorted(sources, key=lambda one: one[0]), key=lambda one: one[0][:2]):
+    examples = []
+    sources.sort(key=lambda source: source[0])
+    for (dataset, model), members in groupby(sources, key=lambda source: source[0][:2]):
         records = list(members)
         texts = dict.fromkeys(example["text"] for _, record in records for example in record["examples"])
         for text in list(texts)[:TEXTS]:
             views = tuple(view for setting, record in records for view in _views(setting, record, text))
-            labels = (one["label"] for _, record in records for one in record["examples"] if one["text"] == text)
-            found.append(Example(dataset, model, str(next(labels)), views))
-    return found
+            labels = (
+                example["label"] for _, record in records for example in record["examples"] if example["text"] == text
+            )
+            examples.append(Example(dataset, model, str(next(labels)), views))
+    return examples
 
 
 def _views(setting: Setting, record: Record, text: str) -> Iterator[View]:

@@ -1,17 +1,17 @@
-"""A table for every metric that results have: every method and variant, a column for each dataset."""
+"""A table for every metric that results have: every method and variant beside a baseline, a column for each dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import isfinite, isnan, nan
 from typing import ClassVar, Literal, NamedTuple
 
-from vmask.errors import VmaskError
-from vmask.evaluation.statistics import Estimate
+from vmask.errors import UnknownName, VmaskError
+from vmask.evaluation.statistics import Difference, Estimate, holm, paired_seeds_difference, seeds_difference
 from vmask.grid.store import TRAIN
 from vmask.metrics.contract import FLOORS, Facts
-from vmask.report.grid.differences import Tested, adjust, compare, reference
 from vmask.report.grid.results import (
     DEV_ACCURACY,
     OVER_TEXTS,
@@ -21,24 +21,21 @@ from vmask.report.grid.results import (
     Measurement,
     Setting,
     over_seeds,
+    signature,
 )
-from vmask.report.grid.signature import signature
 from vmask.report.grid.table import Entry, Mark, Row, Table, plain
 
+USUAL_BASELINE = "base"
+"""The method that others are compared with where there is one of this name and nothing else is asked for."""
 LEVEL = 0.05
 """p-values below it are marked."""
-TRAINING_TITLES = {
-    TEST_ACCURACY: "Accuracy on the test texts",
-    DEV_ACCURACY: "Accuracy on the dev texts, of the best epoch",
-    SECONDS: "Seconds of a training epoch",
-}
-TRAINING_BETTER: dict[str, Literal["higher", "lower"]] = {
-    TEST_ACCURACY: "higher",
-    DEV_ACCURACY: "higher",
-    SECONDS: "lower",
-}
-
 Better = Literal["higher", "lower", "neither"]
+TRAINING_TITLES: dict[str, tuple[str, Better]] = {
+    TEST_ACCURACY: ("Accuracy on the test texts", "higher"),
+    DEV_ACCURACY: ("Accuracy on the dev texts, of the best epoch", "higher"),
+    SECONDS: ("Seconds of a training epoch", "lower"),
+}
+"""Title, and what is better, of the numbers that every training has."""
 
 
 class Which(NamedTuple):
@@ -54,7 +51,8 @@ class Compared(Entry):
     """A mean with its difference to the baseline.
 
     Attributes:
-        tested: the difference; None for the baseline itself, and where the baseline was not run.
+        difference: with its interval and p-value; None for the baseline itself, and where the baseline was not run.
+        p_adjusted: p-value after Holm's correction over all tests of a table; NaN where there is no test.
         better: whether higher or lower numbers are better.
         digits: behind the point of the difference.
     """
@@ -64,22 +62,23 @@ class Compared(Entry):
         *("difference", "difference_low", "difference_high", "p", "p_holm", "test"),
     )
 
-    tested: Tested | None = field(default=None, kw_only=True)
+    difference: Difference | None = field(default=None, kw_only=True)
+    p_adjusted: float = field(default=nan, kw_only=True)
     better: Better = field(default="neither", kw_only=True)
     digits: int = field(default=3, kw_only=True)
 
     def beside(self) -> str:
         """The difference."""
-        if self.tested is None:
+        if self.difference is None:
             return ""
-        return f"Δ {round(self.tested.difference.value, self.digits) + 0.0:+.{self.digits}f}"
+        return f"Δ {round(self.difference.value, self.digits) + 0.0:+.{self.digits}f}"
 
     @property
     def mark(self) -> Mark | None:
         """An arrow where a test tells the number from the baseline's."""
-        if self.tested is None or not self.tested.p_adjusted < LEVEL:
+        if self.difference is None or isnan(self.p_adjusted) or self.p_adjusted >= LEVEL:
             return None
-        above = self.tested.difference.value > 0
+        above = self.difference.value > 0
         kind = "" if self.better == "neither" else "ok" if above == (self.better == "higher") else "off"
         return Mark("↑" if above else "↓", "", kind)
 
@@ -87,21 +86,21 @@ class Compared(Entry):
     def hint(self) -> str:
         """How the interval was made, and the test."""
         parts = [super().hint]
-        if self.tested is not None and self.tested.p_adjusted == self.tested.p_adjusted:
-            difference = self.tested.difference
+        if self.difference is not None and not isnan(self.p_adjusted):
+            difference = self.difference
             parts.append(
                 f"difference {difference.value:+.4g} ({difference.low:+.4g} to {difference.high:+.4g}), "
-                f"{difference.how}, p = {difference.p:.3g}, after Holm {self.tested.p_adjusted:.3g}"
+                f"{difference.how}, p = {difference.p:.3g}, after Holm {self.p_adjusted:.3g}"
             )
         return "; ".join(filter(None, parts))
 
     def fields(self) -> tuple[str, ...]:
         """The values of `FIELDS`; what there is not is empty."""
-        if self.tested is None:
+        if self.difference is None:
             return (*super().fields(), *[""] * 6)
-        found = self.tested.difference
-        numbers = (found.value, found.low, found.high, found.p, self.tested.p_adjusted)
-        return (*super().fields(), *map(plain, numbers), found.how)
+        difference = self.difference
+        numbers = (difference.value, difference.low, difference.high, difference.p, self.p_adjusted)
+        return (*super().fields(), *map(plain, numbers), difference.how)
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,13 @@ class MetricTable(Table[Compared]):
     def legend_of_numbers(self) -> list[str]:
         """What a number is, and its difference to the baseline."""
         parts = super().legend_of_numbers()
-        differences = [entry.tested for entry in self.entries if entry.tested is not None]
+        differences = [entry.difference for entry in self.entries if entry.difference is not None]
         if differences:
             variants = ", of the same variant where it has one" if "variant" in self.heads else ""
             parts.append(f"Δ difference to {self.baseline}{variants}")
-        tests = [one for one in differences if one.p_adjusted == one.p_adjusted]
+        tests = [difference for difference in differences if not isnan(difference.p)]
         if tests:
-            kinds = {one.difference.how.partition(" over ")[0] for one in tests}
+            kinds = {difference.how.partition(" over ")[0] for difference in tests}
             parts.append(
                 f"↑ ↓ the difference has p < {LEVEL:.2f} after Holm's correction over the {len(tests)} tests of the "
                 f"table ({' and '.join(sorted(kinds))} over seeds)"
@@ -133,28 +132,17 @@ class MetricTable(Table[Compared]):
         return parts
 
 
-@dataclass(frozen=True)
-class MetricFacts:
-    """What is told of a metric.
+def choose_baseline(methods: Sequence[str], asked: str | None = None) -> str:
+    """The method that others are compared with: the one that is asked for, else the usual one, else the first.
 
-    Attributes:
-        title: what it measures.
-        better: whether higher or lower numbers are better.
+    Raises:
+        UnknownName: for a method without results.
     """
-
-    title: str
-    better: Better
-
-    @classmethod
-    def of(cls, metric: str, stage: str) -> MetricFacts:
-        """What the registry says of a metric, or its name where it is not registered here."""
-        if stage == TRAIN:
-            return cls(TRAINING_TITLES[metric], TRAINING_BETTER[metric])
-        try:
-            facts = Facts.read(metric)
-        except VmaskError:  # of a package that is not installed here, or broken
-            return cls(metric, "neither")
-        return cls(f"{metric}: {facts.summary.rstrip('.')}", facts.better)
+    if asked is None:
+        return USUAL_BASELINE if USUAL_BASELINE in methods else methods[0]
+    if asked not in methods:
+        raise UnknownName("method", asked, methods)
+    return asked
 
 
 def metric_tables(results: GridResults, baseline: str) -> list[MetricTable]:
@@ -163,11 +151,10 @@ def metric_tables(results: GridResults, baseline: str) -> list[MetricTable]:
     for measurement in results.measurements:
         if measurement.headline:
             groups.setdefault((measurement.stage, measurement.metric), []).append(measurement)
-    order = sorted(groups, key=lambda key: (key[0] != TRAIN, list(groups).index(key)))
-    stages = {metric: sum(other == metric for _, other in groups) for _, metric in groups}
+    stages = Counter(metric for _, metric in groups)
     return [
         _table(results, baseline, stage, metric, groups[stage, metric], alone=stages[metric] == 1)
-        for stage, metric in order
+        for stage, metric in sorted(groups, key=lambda key: key[0] != TRAIN)
     ]
 
 
@@ -175,11 +162,11 @@ def _table(
     results: GridResults, baseline: str, stage: str, metric: str, measurements: Sequence[Measurement], *, alone: bool
 ) -> MetricTable:
     by_cell: dict[tuple[Which, Setting], dict[int, Measurement]] = {}
-    for one in measurements:
-        which = Which(one.part, one.by, one.hide)
-        by_cell.setdefault((which, one.setting), {})[one.seed] = one
-    facts = MetricFacts.of(metric, stage)
-    digits = _digits(one.value for one in measurements)
+    for measurement in measurements:
+        which = Which(measurement.part, measurement.by, measurement.hide)
+        by_cell.setdefault((which, measurement.setting), {})[measurement.seed] = measurement
+    title, better = _title(metric, stage)
+    digits = _digits(measurement.value for measurement in measurements)
     datasets = datasets_of(results)
     methods = methods_of(results, baseline)
     rows = [
@@ -191,27 +178,62 @@ def _table(
     cells = [(which, Setting(dataset, *method)) for which, method in rows for dataset in datasets]
     differences = []
     for which, setting in cells:
-        other = reference(setting, baseline, results.settings)
-        seeds = by_cell.get((which, setting), {})
-        others = by_cell.get((which, other), {}) if other is not None else {}
-        tested = seeds and others and which.by not in FLOORS
-        differences.append(compare(_values(seeds), _values(others)) if tested else None)
+        other = _reference(setting, baseline, results.settings)
+        seeds = _values(by_cell.get((which, setting), {}))
+        others = _values(by_cell.get((which, other), {})) if other is not None else {}
+        differences.append(_compare(seeds, others) if seeds and others and which.by not in FLOORS else None)
+    adjusted = holm([nan if difference is None else difference.p for difference in differences])
     entries = iter(
-        Compared(_estimate(by_cell.get(cell, {})), tested=tested, better=facts.better, digits=digits)
-        for cell, tested in zip(cells, adjust(differences), strict=True)
+        Compared(_estimate(by_cell.get(cell, {})), difference=difference, p_adjusted=p, better=better, digits=digits)
+        for cell, difference, p in zip(cells, differences, adjusted, strict=True)
     )
     heads = _Heads([which for which, _ in rows], [method for _, method in rows])
-    direction = "" if facts.better == "neither" else f" ({facts.better} is better)"
+    if better != "neither":
+        title += f" ({better} is better)"
+    with_results = dict.fromkeys(setting for _, setting in by_cell)
     return MetricTable(
         name=metric if alone else f"{metric}_{stage}",
-        title=f"{facts.title}{direction}" if alone or stage == TRAIN else f"{facts.title}{direction}, {stage}",
+        title=title if alone or stage == TRAIN else f"{title}, {stage}",
         heads=heads.names,
         columns=tuple(datasets),
         rows=[Row(heads.row(which, method), tuple(next(entries) for _ in datasets)) for which, method in rows],
-        signature=signature([results.stage(setting, stage) for setting in _with_results(by_cell)], heads.constant),
+        signature=signature([results.stage(setting, stage) for setting in with_results], heads.constant),
         digits=digits,
         baseline=baseline,
     )
+
+
+def _title(metric: str, stage: str) -> tuple[str, Better]:
+    """What a metric measures, and what is better: as the registry says, or its name where it is not registered here."""
+    if stage == TRAIN:
+        return TRAINING_TITLES[metric]
+    try:
+        facts = Facts.read(metric)
+    except VmaskError:  # of a package that is not installed here, or broken
+        return metric, "neither"
+    return f"{metric}: {facts.summary.rstrip('.')}", facts.better
+
+
+def _reference(setting: Setting, baseline: str, settings: Iterable[Setting]) -> Setting | None:
+    """The setting of the baseline that another one is compared with; None for that setting itself.
+
+    It is of the same dataset and model, and of the same variant if there is one; else of no variant, else the first.
+    Variants of the baseline are compared with the baseline without a variant, else with its first.
+    """
+    of_baseline = [other for other in settings if other[:2] == setting[:2] and other.mask == baseline]
+    variants = {other.variant: other for other in reversed(of_baseline)}
+    if setting.mask != baseline and setting.variant in variants:
+        return variants[setting.variant]
+    chosen = variants.get("", of_baseline[0] if of_baseline else None)
+    return None if chosen == setting else chosen
+
+
+def _compare(by_seed: Mapping[int, float], of_baseline: Mapping[int, float]) -> Difference:
+    """Difference of means over seeds: paired where both have the same seeds, else by Welch's test."""
+    if set(by_seed) == set(of_baseline):
+        seeds = sorted(by_seed)
+        return paired_seeds_difference([by_seed[seed] for seed in seeds], [of_baseline[seed] for seed in seeds])
+    return seeds_difference(list(by_seed.values()), list(of_baseline.values()))
 
 
 class _Heads:
@@ -219,7 +241,7 @@ class _Heads:
 
     def __init__(self, which: Sequence[Which], methods: Sequence[tuple[str, str, str]]) -> None:
         titles = {"by": "by", "hide": "words hidden by", "part": "part"}
-        values = {name: dict.fromkeys(filter(None, (getattr(one, name) for one in which))) for name in titles}
+        values = {name: dict.fromkeys(filter(None, (getattr(number, name) for number in which))) for name in titles}
         self.differing = [name for name in titles if len(values[name]) > 1]
         self.variants = any(variant for *_, variant in methods)
         constant = {name: next(iter(values[name])) for name in titles if len(values[name]) == 1}
@@ -239,12 +261,8 @@ def datasets_of(results: GridResults) -> list[str]:
 
 def methods_of(results: GridResults, baseline: str) -> list[tuple[str, str, str]]:
     """Model, method and variant of every row: the baseline before the other methods of its model."""
-    found = {setting[1:] for setting in results.settings}
-    return sorted(found, key=lambda row: (row[0], row[1] != baseline, row[1], row[2]))
-
-
-def _with_results(by_cell: Iterable[tuple[Which, Setting]]) -> list[Setting]:
-    return list(dict.fromkeys(setting for _, setting in by_cell))
+    methods = {setting[1:] for setting in results.settings}
+    return sorted(methods, key=lambda row: (row[0], row[1] != baseline, row[1], row[2]))
 
 
 def _values(by_seed: dict[int, Measurement]) -> dict[int, float]:
@@ -255,11 +273,11 @@ def _estimate(by_seed: dict[int, Measurement]) -> Estimate | None:
     """The mean over seeds; of one seed its number, with the interval over texts."""
     if len(by_seed) != 1:
         return over_seeds(_values(by_seed))
-    (one,) = by_seed.values()
-    return Estimate(one.value, one.low, one.high, one.n, OVER_TEXTS)
+    (single,) = by_seed.values()
+    return Estimate(single.value, single.low, single.high, single.n, OVER_TEXTS)
 
 
 def _digits(values: Iterable[float]) -> int:
     """Digits behind the point: the larger the numbers, the fewer."""
-    largest = max((abs(value) for value in values if value == value and abs(value) != float("inf")), default=nan)
+    largest = max((abs(value) for value in values if isfinite(value)), default=nan)
     return next((digits for limit, digits in ((2, 3), (100, 2), (10_000, 1)) if largest <= limit), 0)

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
-from collections.abc import Sequence
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask._core.files import write_text
+from vmask._core.folders import replacing_folder
 from vmask.errors import MissingPackage
 from vmask.grid.store import TRAIN
+from vmask.report.figures.style import Picture, save
 from vmask.report.grid import formats
 from vmask.report.grid.curves import FIELDS as CURVE_FIELDS
-from vmask.report.grid.curves import Curves, all_curves
-from vmask.report.grid.differences import choose_baseline
+from vmask.report.grid.curves import Curves, all_curves, draw_curves
 from vmask.report.grid.examples import LEGEND as EXAMPLES_LEGEND
 from vmask.report.grid.examples import Example, examples_markdown, explained_examples
-from vmask.report.grid.folder import FIGURES, PAGES, TABLES, filling, write_csv, write_tables
-from vmask.report.grid.metric_tables import MetricTable, methods_of, metric_tables
-from vmask.report.grid.page import picture_data
+from vmask.report.grid.metric_tables import MetricTable, choose_baseline, methods_of, metric_tables
+from vmask.report.grid.overview_tables import dataset_table, search_table, trainings_table, word_table
 from vmask.report.grid.results import GridResults, Measurement
-from vmask.report.grid.run_tables import dataset_table, trainings_table
-from vmask.report.grid.search_table import search_table
 from vmask.report.grid.table import Table
-from vmask.report.grid.word_table import word_table
-from vmask.report.templating import render
+from vmask.report.templating import image_data, render
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from vmask.report.figures.style import Picture
-
 TITLE = "Results of a grid"
+TABLES, FIGURES, PAGES = "tables", "figures", ("report.md", "report.html")
+"""What a report is made of: two folders and two pages."""
 SCORES, CURVES = "scores.csv", "curves.csv"
 """Files in `tables`: every number of every training, and the points of all curves."""
 LONGEST = 80
@@ -98,8 +98,8 @@ class GridReport:
     def curves(self) -> Sequence[Curves]:
         """Dev accuracy over epochs, and metrics over parts that are numbers."""
         curves = all_curves(self.results)
-        names = _file_names([one.name for one in curves])
-        return [dataclasses.replace(one, name=name) for one, name in zip(curves, names, strict=True)]
+        names = _file_names([kind.name for kind in curves])
+        return [dataclasses.replace(kind, name=name) for kind, name in zip(curves, names, strict=True)]
 
     @cached_property
     def examples(self) -> Sequence[Example]:
@@ -163,9 +163,9 @@ class GridReport:
             title=TITLE,
             lead=self.lead(),
             failures=self.failures(),
-            metrics=[formats.view(table) for table in self.tables if isinstance(table, MetricTable)],
-            others=[formats.view(table) for table in self.tables if not isinstance(table, MetricTable)],
-            pictures=[(picture, picture_data(path)) for picture, path in pictures],
+            metrics=[table for table in self.tables if isinstance(table, MetricTable)],
+            others=[table for table in self.tables if not isinstance(table, MetricTable)],
+            pictures=[(picture, image_data(path)) for picture, path in pictures],
             examples=self.examples,
             examples_legend=EXAMPLES_LEGEND,
         )
@@ -187,24 +187,43 @@ class GridReport:
         with filling(Path(out)) as folder:
             if figures:
                 pictures = self._draw(folder / FIGURES)
-            write_tables(folder / TABLES, self.tables)
-            write_csv(folder / TABLES / SCORES, [Measurement._fields, *self.results.measurements])
+            formats.write_tables(folder / TABLES, self.tables)
+            formats.write_csv(folder / TABLES / SCORES, [Measurement._fields, *self.results.measurements])
             rows = [row for curves in self.curves for row in curves.rows()]
-            write_csv(folder / TABLES / CURVES, [CURVE_FIELDS, *rows])
+            formats.write_csv(folder / TABLES / CURVES, [CURVE_FIELDS, *rows])
             write_text(folder / PAGES[0], self.markdown(pictures))
             paths = [(picture, folder / FIGURES / f"{picture.name}.png") for picture in pictures]
             write_text(folder / PAGES[1], self.html(paths))
         return pictures
 
     def _draw(self, folder: Path) -> list[Picture]:
-        from vmask.report.figures.style import save
-        from vmask.report.grid.curve_figures import draw_curves
-
         methods = list(dict.fromkeys(row[1:] for row in methods_of(self.results, self.baseline)))
         pictures = [draw_curves(curves, methods) for curves in self.curves]
         for picture in pictures:
             save(picture, folder)
         return pictures
+
+
+@contextmanager
+def filling(out: Path) -> Iterator[Path]:
+    """The folder to write a report to: a new one that takes the place of the old one as a whole.
+
+    Tables and figures that are not made anew stay. A folder that holds other things than a report, or that somebody is
+    in, is written to file by file.
+    """
+    here = Path.cwd()
+    ours = not out.exists() or {path.name for path in out.iterdir()} <= {TABLES, FIGURES, *PAGES}
+    if not ours or Path(os.path.realpath(out)) in (here, *here.parents):
+        out.mkdir(parents=True, exist_ok=True)
+        yield out
+        return
+    with replacing_folder(out, last=PAGES[-1]) as folder:
+        yield folder
+        for name in (TABLES, FIGURES):
+            for old in (out / name).glob("*"):
+                if not (folder / name / old.name).exists():
+                    (folder / name).mkdir(exist_ok=True)
+                    (shutil.copytree if old.is_dir() else shutil.copy2)(old, folder / name / old.name)
 
 
 def _file_names(names: Sequence[str]) -> list[str]:

@@ -1,8 +1,8 @@
-"""The results of a grid, read from their files: records by setting and seed, and every number as a row."""
+"""The results of a grid, read from their files: records by setting and seed, every number as a row, their origin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan
@@ -60,25 +60,6 @@ class Measurement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ScoreKey:
-    """Which score of an evaluation; empty fields do not matter, but `part` is exact."""
-
-    metric: str
-    by: str = ""
-    hide: str = ""
-    part: str = ""
-
-    def fits(self, score: Record) -> bool:
-        """Whether a score is this one."""
-        return (
-            score["metric"] == self.metric
-            and self.by in ("", score["by"])
-            and self.hide in ("", score["hide"])
-            and self.part == score["part"]
-        )
-
-
-@dataclass(frozen=True)
 class GridResults:
     """All results of a folder.
 
@@ -125,44 +106,6 @@ class GridResults:
         """The files of a stage by seed."""
         return self.records.get((setting, stage), {})
 
-    def lowest_seed(self, settings: Sequence[Setting], stage: str) -> tuple[int, list[Record]] | None:
-        """The lowest seed that all of the settings have, and their records; None where there is none."""
-        by_setting = [self.stage(setting, stage) for setting in settings]
-        seeds = set(by_setting[0]).intersection(*by_setting[1:])
-        return (min(seeds), [records[min(seeds)] for records in by_setting]) if seeds else None
-
-    def trained(self, setting: Setting, name: str = TEST_ACCURACY) -> dict[int, float]:
-        """A number of the training of every seed, one of `TRAINING_NUMBERS`."""
-        records = sorted(self.stage(setting).items())
-        return {seed: float(record[name]) for seed, record in records if record.get(name) is not None}
-
-    def scored(self, setting: Setting, stage: str, key: ScoreKey) -> dict[int, float]:
-        """A score of every seed."""
-        by_seed = {}
-        for seed, record in sorted(self.stage(setting, stage).items()):
-            for score in record["scores"]:
-                if key.fits(score) and score["value"] is not None:
-                    by_seed[seed] = float(score["value"])
-                    break
-        return by_seed
-
-    def training_number(self, setting: Setting, name: str = TEST_ACCURACY) -> Estimate | None:
-        """A number of the trainings: its interval is over seeds, or over texts where there is one seed."""
-        by_seed = self.trained(setting, name)
-        if len(by_seed) != 1:
-            return over_seeds(by_seed)
-        record = self.stage(setting)[next(iter(by_seed))]
-        return over_texts(name, record, self.datasets.get(setting.dataset, {}))
-
-    def score(self, setting: Setting, stage: str, key: ScoreKey) -> Estimate | None:
-        """A score with its interval: over seeds, or over texts where there is one seed."""
-        by_seed = self.scored(setting, stage, key)
-        if len(by_seed) != 1:
-            return over_seeds(by_seed)
-        record = self.stage(setting, stage)[next(iter(by_seed))]
-        score = next(score for score in record["scores"] if key.fits(score))
-        return Estimate(score["value"], _end(score["low"]), _end(score["high"]), score["n"], OVER_TEXTS)
-
     @cached_property
     def measurements(self) -> list[Measurement]:
         """Every number of every training, in the order of the files."""
@@ -184,7 +127,7 @@ class GridResults:
         for score in record["scores"]:
             if score["value"] is not None:
                 which = (score["metric"], score["part"], score["by"], score["hide"])
-                numbers = (float(score["value"]), _end(score["low"]), _end(score["high"]), score["n"])
+                numbers = (float(score["value"]), interval_end(score["low"]), interval_end(score["high"]), score["n"])
                 yield Measurement(*setting, seed, stage, *which, *numbers, bool(score.get("headline")))
 
 
@@ -221,10 +164,52 @@ def over_texts(name: str, record: Record, facts: Record) -> Estimate | None:
     return Estimate(value, nan, nan, 1, "one training")
 
 
+def signature(cells: Sequence[Mapping[int, Record]], *more: str) -> str:
+    """The line under a table that says what its numbers are of: seeds, texts, code, machine.
+
+    Args:
+        cells: for each cell, seed -> the file.
+        more: what else is told, before it.
+    """
+    records = [record for by_seed in cells for record in by_seed.values()]
+    texts = among(record["measured"]["n"] for record in records if "measured" in record)
+    parts = [*more, f"n {texts} texts" if texts else "", count_seeds([list(by_seed) for by_seed in cells])]
+    return "; ".join(filter(None, [*parts, made_by(records)]))
+
+
+def made_by(records: Iterable[Record]) -> str:
+    """The code and the machines."""
+    facts = [record["facts"] for record in records]
+    versions = among(fact["versions"].get("vmask", "?") for fact in facts)
+    commits = among(fact["commit"] or "no commit" for fact in facts)
+    threads = among(fact["threads"] for fact in facts if "threads" in fact)
+    machines = among(fact["machine"] for fact in facts)
+    return "; ".join(filter(None, [f"vmask {versions} ({commits})", f"threads {threads}" if threads else "", machines]))
+
+
+def count_seeds(seeds: Sequence[Sequence[int]]) -> str:
+    """How many trainings a cell has, and which seeds."""
+    counts = [len(of_cell) for of_cell in seeds if of_cell]
+    least, most = min(counts), max(counts)
+    every = sorted({seed for of_cell in seeds for seed in of_cell})
+    whole = every == list(range(every[0], every[-1] + 1)) and len(every) > 1
+    which = f"{every[0]}-{every[-1]}" if whole else ", ".join(map(str, every))
+    count = str(most) if least == most else f"{least} to {most}"
+    return f"{count} {'seed' if most == 1 else 'seeds'} a cell ({which})"
+
+
+def among(values: Iterable[Any]) -> str:
+    """Different values in their order; numbers by size."""
+    different = set(values)
+    if all(isinstance(value, int) for value in different):
+        return ", ".join(f"{value:,}" for value in sorted(different))
+    return ", ".join(sorted(map(str, different)))
+
+
 def _setting(of: Record) -> Setting:
     return Setting(of["dataset"], of["model"], of["mask"], of["variant"])
 
 
-def _end(value: float | None) -> float:
+def interval_end(value: float | None) -> float:
     """An end of an interval; NaN where there is none."""
     return nan if value is None else float(value)

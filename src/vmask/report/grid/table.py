@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import isfinite, nan
 from typing import ClassVar, Generic, NamedTuple, TypeVar
 
@@ -21,13 +22,7 @@ LONG_TEXT = 15
 
 
 class Mark(NamedTuple):
-    """A sign behind a number.
-
-    Attributes:
-        sign: one character, which the legend explains.
-        word: what it stands for.
-        kind: class of the element in HTML.
-    """
+    """A sign behind a number, which the legend explains; the word that it stands for, and its class in HTML."""
 
     sign: str
     word: str
@@ -81,6 +76,16 @@ class Entry:
         if self.half_width is None or self.text:
             return ""
         return f"± {number(self.half_width, digits)}{ONE_SEED if self.over_texts else ''}"
+
+    @property
+    def note_in_brackets(self) -> str:
+        """The note as it is shown."""
+        return f"({self.note})" if self.note else ""
+
+    @property
+    def worded(self) -> bool:
+        """Whether it needs more than one line."""
+        return len(self.text) > LONG_TEXT or len(self.note) > LONG_TEXT
 
     def beside(self) -> str:
         """What the number is compared with; nothing here."""
@@ -167,6 +172,21 @@ class Table(Generic[AnyEntry]):
     def worded(self, column: int) -> bool:
         """Whether a column is one of words."""
         return any(len(row.entries[column].text) > LONG_TEXT for row in self.rows)
+
+    @property
+    def nothing(self) -> str:
+        """What stands for a table without rows."""
+        return f"{self.title}: {NOT_RUN}."
+
+    @property
+    def below(self) -> list[str]:
+        """The signature and the notes, as sentences."""
+        return [*([f"Signature: {self.signature.rstrip('.')}."] if self.signature else []), *self.notes]
+
+    def groups(self) -> Iterator[list[Row[AnyEntry]]]:
+        """Rows with the same first head together; all of them where a row has one head."""
+        for _, rows in groupby(self.rows, key=lambda row: row.heads[0] if len(row.heads) > 1 else ""):
+            yield list(rows)
 
     def legend(self) -> str:
         """What the numbers and signs mean, those that this table has."""

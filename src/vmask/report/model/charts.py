@@ -1,16 +1,21 @@
-"""The pictures of a model's page in numbers: curves of the training, a reliability diagram, a scatter plot of words."""
+"""The pictures of a model's page in numbers: curves of the training, reliability, a scatter plot and clouds of words.
+
+No font is measured, so every machine gives the same bytes. Widths are those of a common sans-serif face, and
+`textLength` in clouds holds the browser's own to them: so no word lies on another, whatever font the reader has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, nan, sqrt
+from math import cos, isnan, nan, pi, sin, sqrt
 from typing import Any
+from unicodedata import east_asian_width
 
-from vmask.report.figures.labels import named, nearest, place_labels
+from vmask.report.figures.labels import Box, nearest_point, overlap, place_labels, printed_word
+from vmask.report.figures.scatter import LONGEST_NAME
 from vmask.report.formatting import has_interval
 from vmask.report.model.content import Calibration, Training, Word, Words
-from vmask.report.model.word_cloud import text_width
 from vmask.report.model.word_table import named_words
 from vmask.report.svg import Plot, Scale, band, nice_steps, polyline
 
@@ -19,9 +24,15 @@ LARGEST, SMALLEST = 6.5, 3.0
 """Radius of the dot with the most texts, and of one with hardly any."""
 BARS = 38
 """Height of the bars below a reliability diagram."""
-LONG = 18
-"""Letters of a word in the scatter plot, at most."""
 FONT = 12.5
+NARROW, WIDE = "fijlrtI.,:;!'|()[] ", "mwMW@%"
+"""Letters that are much narrower or wider than others."""
+GAP = 3.0
+"""Pixels between words."""
+TALL = 1.12
+"""Height of a word, by its font size."""
+TURNS, PER_TURN = 60, 48
+"""How far the search for a free place goes, and in how many steps each round of it."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +40,7 @@ class Curve:
     """A value after every epoch.
 
     Attributes:
-        title: what the value is.
-        note: what a reader should know of it.
         summary: the curve in words.
-        plot: its axes.
         line: the values, as points.
         band: the spread around them, as points; empty if there is none.
         border: x of the border between two stages; None if there is one stage.
@@ -142,7 +150,6 @@ class ReliabilityDot:
         x: the mean probability.
         y: the share that is correct.
         whisker: y of both ends of its interval; None if there is no interval.
-        radius: of the dot.
         bar: x, y, width and height of the bar below, which shows how many they are.
     """
 
@@ -160,19 +167,19 @@ def reliability(calibration: Calibration) -> tuple[Plot, list[ReliabilityDot]]:
     x, y = Scale(0, 1, left, right), Scale(0, 1, bottom, top)
     ticks = (0.0, 0.25, 0.5, 0.75, 1.0)
     floor = bottom + 30 + BARS
-    most = max(one.right.n for one in calibration.bins)
+    most = max(group.right.n for group in calibration.bins)
     dots = []
-    for one in calibration.bins:
-        tall = round(max(BARS * one.right.n / most, 1), 1)
+    for group in calibration.bins:
+        tall = round(max(BARS * group.right.n / most, 1), 1)
         dots.append(
             ReliabilityDot(
-                title=f"probability {one.low:.0%} to {one.high:.0%} ({one.sure:.1%} on average): "
-                f"{one.right.value:.1%} of {one.right.n:,} correct",
-                x=x(one.sure),
-                y=y(one.right.value),
-                whisker=(y(one.right.low), y(one.right.high)) if has_interval(one.right) else None,
-                radius=round(max(LARGEST * sqrt(one.right.n / most), SMALLEST), 1),
-                bar=(x(one.low) + 1, round(floor - tall, 1), round(x(one.high) - x(one.low) - 2, 1), tall),
+                title=f"probability {group.low:.0%} to {group.high:.0%} ({group.sure:.1%} on average): "
+                f"{group.right.value:.1%} of {group.right.n:,} correct",
+                x=x(group.sure),
+                y=y(group.right.value),
+                whisker=(y(group.right.low), y(group.right.high)) if has_interval(group.right) else None,
+                radius=round(max(LARGEST * sqrt(group.right.n / most), SMALLEST), 1),
+                bar=(x(group.low) + 1, round(floor - tall, 1), round(x(group.high) - x(group.low) - 2, 1), tall),
             )
         )
     shown = [f"{tick:.0%}" for tick in ticks]
@@ -185,12 +192,9 @@ class NamedPoint:
     """A word of the scatter plot that has its name beside it.
 
     Attributes:
-        word: the word.
         row: its row in the table of words.
         kind: `top`, one of the most important, or `frequent`.
         label: its name, not too long.
-        x: the point.
-        y: the point.
         line_to: end of the line from the point to the label.
         label_at: middle of the label, on its baseline.
     """
@@ -209,7 +213,7 @@ def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
     """Importance of words over their count: the axes, all points as one path, and the words that are named."""
     width, height, left, right, top, bottom = 760, 430, 44, 746, 14, 376
     important, frequent = named_words(words.rows)
-    marked = [(word, "top") for word in important] + [(one, "frequent") for one in frequent if one not in important]
+    marked = [(word, "top") for word in important] + [(word, "frequent") for word in frequent if word not in important]
     scores = [score for _, score, _ in words.drawn] + [word.importance for word, _ in marked]
     most = max(10, *(count for _, _, count in words.drawn), *(word.count for word, _ in marked))
     low, high = min(*scores, 0.45), max(*scores, 0.55)
@@ -227,7 +231,7 @@ def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
         tuple((y(value), f"{value:g}") for value in nice_steps(low, high, 5)),
     )
     points = [(x(word.count), y(word.importance)) for word, _ in marked]
-    labels = [named(word.word, LONG) for word, _ in marked]
+    labels = [printed_word(word.word, LONGEST_NAME) for word, _ in marked]
     boxes = place_labels(
         points,
         [(text_width(label, FONT) + 6, FONT * 1.25) for label in labels],
@@ -237,7 +241,7 @@ def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
     rows = {word.word: row for row, word in enumerate(words.rows)}
     names = []
     for (word, kind), label, point, box in zip(marked, labels, points, boxes, strict=True):
-        end = nearest(box, point)
+        end = nearest_point(box, point)
         middle = ((box[0] + box[2]) / 2, (box[1] + box[3]) / 2 + FONT * 0.34)
         names.append(NamedPoint(word, rows[word.word], kind, label, *point, _rounded(end), _rounded(middle)))
     return plot, "".join(f"M{x(count)} {y(score)}h0" for _, score, count in words.drawn), names
@@ -245,3 +249,90 @@ def scatter(words: Words) -> tuple[Plot, str, list[NamedPoint]]:
 
 def _rounded(place: tuple[float, float]) -> tuple[float, float]:
     return round(place[0], 1), round(place[1], 1)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A word in its place.
+
+    Attributes:
+        colour: its class in the style sheet.
+        title: what is shown when the pointer rests on it.
+        size: of the font.
+        x: its middle.
+        y: its baseline.
+    """
+
+    word: str
+    colour: str
+    title: str
+    size: float
+    x: float
+    y: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """A picture of words.
+
+    Attributes:
+        name: its class in the style sheet.
+        top: where the picture starts; what stays empty above and below is cut off.
+        words: the words in their places, the most important first.
+    """
+
+    name: str
+    width: float
+    top: float
+    height: float
+    words: tuple[Placed, ...]
+
+
+def text_width(text: str, size: float) -> float:
+    """About as wide as a text is in a sans-serif face."""
+    ems = 0.0
+    for char in text:
+        if east_asian_width(char) in "WF":
+            ems += 1.0
+        elif char in NARROW:
+            ems += 0.35
+        elif char in WIDE:
+            ems += 0.92
+        else:
+            ems += 0.71 if char.isupper() else 0.61
+    return ems * size
+
+
+def cloud(
+    name: str, words: Sequence[tuple[str, str, str]], width: float, height: float, largest: float, smallest: float
+) -> Cloud:
+    """Words on a spiral from the middle, the first the largest; one that finds no place is left out.
+
+    Args:
+        name: class of the cloud in the style sheet.
+        words: each with its class in the style sheet and its title, the most important first.
+        width: of the picture, in pixels.
+        height: of the picture.
+        largest: font size of the first word.
+        smallest: font size of the last word.
+    """
+    placed: list[Placed] = []
+    boxes: list[Box] = []
+    for rank, (text, colour, title) in enumerate(words):
+        share = rank / max(len(words) - 1, 1)
+        size = largest - (largest - smallest) * share**0.6  # the first few stand out
+        size = min(size, size * (width - 4 * GAP) / max(text_width(text, size), 1.0))
+        half_width, half_height = text_width(text, size) / 2 + GAP, size * TALL / 2 + GAP / 2
+        for step in range(TURNS * PER_TURN):
+            angle, radius = 2 * pi * step / PER_TURN, step / (TURNS * PER_TURN)
+            x, y = width / 2 * (1 + radius * cos(angle)), height / 2 * (1 + radius * sin(angle))
+            box = (x - half_width, y - half_height, x + half_width, y + half_height)
+            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= width and box[3] <= height
+            if inside and not any(overlap(box, other) for other in boxes):
+                boxes.append(box)
+                placed.append(Placed(text, colour, title, size, x, y + size * 0.34, text_width(text, size)))
+                break
+    top = min((word.y - word.size * 0.9 for word in placed), default=0.0) - GAP
+    bottom = max((word.y + word.size * 0.35 for word in placed), default=height) + GAP
+    return Cloud(name, width, round(top), round(bottom - top), tuple(placed))

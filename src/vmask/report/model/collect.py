@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmask._core.progress import shown
 from vmask.classifier import TextClassifier
@@ -17,10 +19,8 @@ from vmask.errors import DataError
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
 from vmask.persistence.model_folder import CONFIG, WEIGHTS, read_config
-from vmask.report.formatting import plural
 from vmask.report.model.content import Content, Example, Level, Texts, Training
-from vmask.report.model.headline import headline, lead, model_name
-from vmask.report.model.pick_examples import choose, rule
+from vmask.report.model.headline import headline, lead, model_name, report_warnings
 from vmask.report.model.provenance import facts, options
 from vmask.report.model.test_scores import (
     Predicted,
@@ -30,6 +30,7 @@ from vmask.report.model.test_scores import (
     confusion,
     predict,
     scores,
+    some_rows,
 )
 from vmask.report.model.usage_snippets import uses
 from vmask.report.model.word_table import words_of
@@ -37,12 +38,13 @@ from vmask.report.model.word_table import words_of
 NAMES = {"lime": "LIME", "shapley": "Shapley values"}
 MASK, LOCAL = "mask", tuple(NAMES)
 """What explains texts: the model's own mask, and methods that ask it about texts with words hidden."""
-ALIKE = 0.02
-"""Spread of the masks of words up to which their ranking means little, as training warns."""
-KNOWN = 0.05
-"""Share of texts that stand in train too from which on a reader is warned."""
-FEW = 100
-"""Texts below which a reader is warned that they are few."""
+KINDS = {"right": 7, "wrong": 7, "unsure": 6}
+"""How many texts of each kind are shown, where there are so many."""
+RULE = (
+    "The texts are chosen by a fixed rule. All {texts} {split} texts are put in a random order (seed 0). Shown are the "
+    "first {right} that the model classifies correctly, the first {wrong} that it gets wrong and, of all others, the "
+    "{unsure} whose predicted class has the lowest probability. No text is shown twice."
+)
 
 
 def default_level(classifier: TextClassifier) -> Level:
@@ -73,90 +75,36 @@ def collect(
     started = time.perf_counter()
     level = level or default_level(classifier)
     plan, train = classifier.plan_, dataset.splits["train"]
-    found = predict(classifier.predictor_, dataset)
-    if found.unknown == found.measured.texts:
+    predictions = predict(classifier.predictor_, dataset)
+    if predictions.unknown == predictions.measured.texts:
         known = ", ".join(str(label) for label in classifier.classes_[:5])
         raise DataError(
             f"The model knows none of the labels of {dataset.name}; it knows {known}. Name the data that it was "
             "trained on, or more of that kind."
         )
-    measured = found.measured
-    table = confusion(found)
-    texts = _texts(classifier, found, level, str(folder), progress)
-    right = int(found.right.sum())
+    measured = predictions.measured
+    table = confusion(predictions)
+    texts = _texts(classifier, predictions, level, str(folder), progress)
+    right = int(predictions.right.sum())
     return Content(
         name=f"{plan.title} on {dataset.name}",
         headline=headline(plan, dataset, right, measured.texts, measured.split, len(classifier.classes_)),
         lead=lead(classifier, dataset),
         level=level,
-        warnings=tuple(_warnings(classifier, dataset, found)),
-        labels=found.names,
+        warnings=tuple(report_warnings(classifier, dataset, predictions)),
+        labels=predictions.names,
         measured=measured,
-        scores=scores(found, train, model_name(plan)),
-        classes=classes(found),
+        scores=scores(predictions, train, model_name(plan)),
+        classes=classes(predictions),
         confusion=table,
-        confused=confused(found.names, table),
+        confused=confused(predictions.names, table),
         training=Training(tuple(classifier.history_), classifier.best_epoch_, plan.train.select),
-        words=words_of(found.subject, train),
+        words=words_of(predictions.subject, train),
         texts=texts,
-        calibration=calibration(found),
-        uses=uses(classifier, str(folder), [one.text for one in texts.examples]),
+        calibration=calibration(predictions),
+        uses=tuple(uses(classifier, str(folder), [example.text for example in texts.examples])),
         facts=facts(classifier, dataset, level, time.perf_counter() - started, _digest(Path(folder))),
         options=options(classifier),
-    )
-
-
-def _warnings(classifier: TextClassifier, dataset: Dataset, found: Predicted) -> Iterator[str]:
-    """What a reader must know before all else."""
-    trained_on = classifier.about_.get("dataset_fingerprint")
-    if trained_on and trained_on != dataset.fingerprint:
-        yield other_data(dataset)
-    if found.measured.instead:
-        yield found.measured.instead
-    if known := _known(dataset, found):
-        yield known
-    if found.unknown:
-        strange = found.names[len(classifier.classes_) :]
-        yield (
-            f"{found.unknown:,} {found.measured.split} text{'s have' if found.unknown != 1 else ' has'} a label that "
-            f"the model was not trained on ({', '.join(strange[:5])}); it cannot get these right."
-        )
-    spread = classifier.history_[classifier.best_epoch_ - 1].get("mask_std")
-    if spread is not None and spread <= ALIKE:
-        yield (
-            f"The importance of all words came out nearly the same (spread {spread:.3f}): their ranking means little. "
-            "Train for more epochs, or with another --beta."
-        )
-    if found.measured.texts < FEW:
-        few = f"are only {found.measured.texts} {found.measured.split} texts"
-        if found.measured.texts == 1:
-            few = f"is only one {found.measured.split} text"
-        yield f"There {few}: every number here is a rough one."
-
-
-def _known(dataset: Dataset, found: Predicted) -> str:
-    """What to say where many of the texts that the model is measured on are those it has learnt from."""
-    train = set(dataset.splits["train"].texts)
-    new = np.array([text not in train for text in found.split.texts])
-    old = int((~new).sum())
-    if old < KNOWN * len(new):
-        return ""
-    others, correct = int(new.sum()), int(found.right[new].sum())
-    rest = ""
-    if others:
-        verb = "is" if correct == 1 else "are"
-        rest = f" Of the other {plural(others, 'text')}, {correct:,} {verb} classified correctly."
-    return (
-        f"{old:,} of {len(new):,} {found.measured.split} texts also occur among the training texts, so the model may "
-        f"be less accurate on new texts.{rest}"
-    )
-
-
-def other_data(dataset: Dataset) -> str:
-    """What to say where the data is not what the model was trained on."""
-    return (
-        f"The texts of {dataset.name} are not those that the model was trained on: their fingerprints differ. Some of "
-        "the texts that it is measured on here may have been among its training texts."
     )
 
 
@@ -169,41 +117,76 @@ def methods_of(classifier: TextClassifier, level: Level) -> tuple[str, ...]:
     return own or (LOCAL[:1] if predictor.quick else ())
 
 
-def _texts(classifier: TextClassifier, found: Predicted, level: Level, folder: str, progress: bool) -> Texts:
-    chosen = choose(found.split.texts, found.right, found.sure)
+def rule(split: str, texts: int) -> str:
+    """How texts are chosen, in words."""
+    return RULE.format(split=split, texts=f"{texts:,}", **KINDS)
+
+
+def choose(texts: Sequence[str], right: NDArray[np.bool_], sure: NDArray[Any]) -> list[tuple[str, int]]:
+    """Kind and number of the texts that are shown, see `RULE`; fewer where there are fewer.
+
+    Args:
+        texts: all texts.
+        right: (N,) whether the predicted class of each is right.
+        sure: (N,) probability of the predicted class.
+    """
+    order = some_rows(len(texts), len(texts))
+    by_doubt = sorted(range(len(texts)), key=lambda row: (float(sure[row]), row))
+    rows = {
+        "right": [row for row in order if right[row]],
+        "wrong": [row for row in order if not right[row]],
+        "unsure": by_doubt,
+    }
+    chosen: list[tuple[str, int]] = []
+    taken: set[str] = set()
+    for kind, most in KINDS.items():
+        count = 0
+        for row in rows[kind]:
+            if count < most and texts[row] not in taken:
+                chosen.append((kind, row))
+                taken.add(texts[row])
+                count += 1
+    return chosen
+
+
+def _texts(classifier: TextClassifier, predictions: Predicted, level: Level, folder: str, progress: bool) -> Texts:
+    chosen = choose(predictions.split.texts, predictions.right, predictions.sure)
     methods = methods_of(classifier, level)
-    texts = [found.split.texts[row] for _, row in chosen]
+    texts = [predictions.split.texts[row] for _, row in chosen]
     explained = _explained(classifier, texts, methods, progress)
-    predicted, labels = found.subject.predicted, found.subject.labels
+    predicted, labels = predictions.subject.predicted, predictions.subject.labels
     assert labels is not None
     examples = tuple(
         Example(
             kind=kind,
-            text=found.split.texts[row],
-            label=found.names[labels[row]],
-            predicted=found.names[predicted[row]],
-            probability=float(found.sure[row]),
+            text=predictions.split.texts[row],
+            label=predictions.names[labels[row]],
+            predicted=predictions.names[predicted[row]],
+            probability=float(predictions.sure[row]),
             explanations=tuple(explained[at + len(texts) * number] for number in range(len(methods))),
         )
         for at, (kind, row) in enumerate(chosen)
     )
-    left_out = [NAMES[one] for one in LOCAL if one not in methods]
+    left_out = [NAMES[method] for method in LOCAL if method not in methods]
     missing = (
         f"This is the quick report, without {' and '.join(left_out)}. To add them: vmask show {shlex.quote(folder)}"
         if left_out
         else ""
     )
-    return Texts(rule(found.measured.split, found.measured.texts), methods, missing, examples)
+    return Texts(rule(predictions.measured.split, predictions.measured.texts), methods, missing, examples)
 
 
 def _explained(
     classifier: TextClassifier, texts: Sequence[str], methods: Sequence[str], progress: bool
 ) -> list[Explanation]:
     """All texts by the first method, then by the second, and so on."""
-    found = chain.from_iterable(explain_texts(classifier, texts, method) for method in methods)
     if not methods:
         return []
-    return list(shown(found, len(texts) * len(methods), f"explaining by {', '.join(methods)}") if progress else found)
+    explanations = chain.from_iterable(explain_texts(classifier, texts, method) for method in methods)
+    if progress:
+        count = len(texts) * len(methods)
+        return list(shown(explanations, count, f"explaining by {', '.join(methods)}"))
+    return list(explanations)
 
 
 def _digest(folder: Path) -> str:

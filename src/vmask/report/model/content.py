@@ -35,13 +35,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Rival:
-    """The accuracy of the model, or of something simple beside it.
-
-    Attributes:
-        name: in a word or two.
-        what: what it is, in a few more.
-        accuracy: share of texts whose class is right.
-    """
+    """The accuracy of the model, or of something simple beside it: a name, what it is, the share of right texts."""
 
     name: str
     what: str
@@ -69,16 +63,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class ClassScore:
-    """One class.
-
-    Attributes:
-        label: its name.
-        precision: of the texts that it was predicted for, the share that are of it; NaN where it never was.
-        recall: of its texts, the share that it was predicted for; NaN where it has none.
-        f1: of both; NaN where it has no text and was never predicted.
-        support: its texts.
-        predicted: texts that it was predicted for.
-    """
+    """One class: precision, recall and F1 (NaN where it was never predicted, or has no text), and numbers of texts."""
 
     label: str
     precision: float
@@ -90,14 +75,7 @@ class ClassScore:
 
 @dataclass(frozen=True)
 class Confused:
-    """Texts of one class that were taken for another.
-
-    Attributes:
-        label: the true class.
-        predicted: the other.
-        texts: how many.
-        share: of the texts of the true class.
-    """
+    """Texts of one class that were taken for another: how many, and their share of the true class."""
 
     label: str
     predicted: str
@@ -107,13 +85,7 @@ class Confused:
 
 @dataclass(frozen=True)
 class Training:
-    """How the training went.
-
-    Attributes:
-        epochs: a row for every epoch, as `TextClassifier.history_` has it.
-        best_epoch: the epoch whose weights were kept, counted from 1.
-        select: the dev score that chose it.
-    """
+    """How the training went: `history_` of the classifier, the epoch that was kept, the dev score that chose it."""
 
     epochs: tuple[Mapping[str, Any], ...]
     best_epoch: int
@@ -172,16 +144,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Example:
-    """A text, as the model sees it.
-
-    Attributes:
-        kind: why it was chosen: `right`, `wrong` or `unsure`.
-        text: the text.
-        label: its true class.
-        predicted: the class that the model gives it.
-        probability: how sure it is of that.
-        explanations: by every method of the report.
-    """
+    """A text as the model sees it, explained by every method of the report; `kind` is `right`, `wrong` or `unsure`."""
 
     kind: str
     text: str
@@ -210,14 +173,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Bin:
-    """Predictions of which the model was about equally sure.
-
-    Attributes:
-        low: least probability of the predicted class.
-        high: greatest.
-        sure: their mean probability.
-        right: the share that is right.
-    """
+    """Predictions with a probability between `low` and `high`: their mean probability, and the share that is right."""
 
     low: float
     high: float
@@ -242,12 +198,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Use:
-    """A way to use the model.
-
-    Attributes:
-        title: what for.
-        code: what to type, each with where.
-    """
+    """A way to use the model: pieces of code, each behind the words that say where to type it."""
 
     title: str
     code: tuple[tuple[str, str], ...]
@@ -261,19 +212,12 @@ class Content:
         name: of the dataset and the model, for the title of the window.
         headline: what the model is and how good, in a sentence.
         lead: what it was trained on, in another.
-        level: how much is explained.
         warnings: what a reader must know before all else.
         labels: the classes, in the order of tables.
         measured: the texts that everything was measured on.
-        scores: accuracy beside simple rivals.
-        classes: each class.
         confusion: (C, C) texts by true class (rows) and predicted class.
         confused: pairs of classes that are taken for each other, the most frequent first.
-        training: how the training went.
         words: the words of the model; None where its method ranks none.
-        texts: some texts.
-        calibration: whether probabilities can be believed.
-        uses: how to use the model.
         facts: where it comes from: heading -> name -> value.
         options: every option of the training.
     """
@@ -309,5 +253,5 @@ def _plain(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, (list, tuple)) else value
+        return {key: _plain(member) for key, member in value.items()}
+    return [_plain(member) for member in value] if isinstance(value, (list, tuple)) else value

@@ -8,8 +8,8 @@ from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.evaluation.measure import evaluate
 from vmask.report.figures.cloud import Sheet, draw_cloud
-from vmask.report.figures.curves import FLOORS, Point, draw_curve, finish, handle
-from vmask.report.figures.labels import named
+from vmask.report.figures.curves import FLOOR_LINES, Point, draw_curve, finish_post_hoc, legend_line
+from vmask.report.figures.labels import printed_word
 from vmask.report.figures.scatter import draw_scatter
 from vmask.report.figures.style import (
     BLACK,
@@ -22,16 +22,15 @@ from vmask.report.figures.style import (
     SKY,
     WIDE,
     Picture,
-    canvas,
     check_extra,
+    new_figure,
     styled,
 )
-from vmask.report.figures.texts import Shown, draw_texts, runs_of
+from vmask.report.figures.texts import ShownText, draw_texts, text_runs
 from vmask.report.formatting import method_name
 from vmask.report.model.content import Content, Example, Word
-from vmask.report.model.render import COLOURS
-from vmask.report.model.word_class_association import CLEAR
-from vmask.report.model.word_table import MIN_COUNT, frequent_enough, named_words
+from vmask.report.model.page import COLOURS
+from vmask.report.model.word_table import CLEAR, MIN_COUNT, frequent_enough, named_words
 
 PALETTE = (BLUE, RED, GREEN, PURPLE, ORANGE, BLACK, SKY)
 """Of classes; no colour-blindness mixes them."""
@@ -65,23 +64,23 @@ def cloud(content: Content) -> Picture:
     """The most important words; their colour is the class that each speaks for."""
     assert content.words is not None
     words = frequent_enough(content.words.rows, CLOUD)
-    few = len(content.labels) <= COLOURS
-    wide = 0.99 * WIDE
-    tall = wide * SHEET.height / SHEET.width
-    legend = 0.3 if few else 0.04
-    figure = canvas(WIDE, tall + legend)
-    panel = figure.add_axes((0.005, legend / (tall + legend), 0.99, tall / (tall + legend) - 0.01))
-    colours = [_colour(word, content.labels) if few else BLUE for word in words]
-    draw_cloud(panel, [named(word.word, 24) for word in words], colours, SHEET, wide)
-    said = ""
-    if few:
+    coloured = len(content.labels) <= COLOURS
+    width = 0.99 * WIDE
+    height = width * SHEET.height / SHEET.width
+    legend = 0.3 if coloured else 0.04
+    figure = new_figure(WIDE, height + legend)
+    panel = figure.add_axes((0.005, legend / (height + legend), 0.99, height / (height + legend) - 0.01))
+    colours = [_colour(word, content.labels) if coloured else BLUE for word in words]
+    draw_cloud(panel, [printed_word(word.word, 24) for word in words], colours, SHEET, width)
+    legend_note = ""
+    if coloured:
         keys = [(label, PALETTE[at]) for at, label in enumerate(content.labels)] + [("no clear class", GREY)]
-        handles = [handle(label, {"color": colour, "linewidth": 5}) for label, colour in keys]
+        handles = [legend_line(label, {"color": colour, "linewidth": 5}) for label, colour in keys]
         figure.legend(handles=handles, loc="lower center", ncols=len(handles), handlelength=1.0, columnspacing=1.4)
-        said = " Colours: the class in whose training texts the word is likelier than in others."
+        legend_note = " Colours: the class in whose training texts the word is likelier than in others."
     caption = (
         f"The {len(panel.texts)} most important words of {content.name}, of those that stand {MIN_COUNT} times or more "
-        f"in the training texts: the larger, the higher a word ranks; places mean nothing.{said}"
+        f"in the training texts: the larger, the higher a word ranks; places mean nothing.{legend_note}"
     )
     return Picture("word_cloud", "The most important words", caption, figure)
 
@@ -111,22 +110,22 @@ def scatter(content: Content) -> Picture:
 def post_hoc(classifier: TextClassifier, dataset: Dataset, content: Content) -> Picture:
     """Share of texts that keep their class when the model sees their k most important words alone."""
     n = MANY if classifier.predictor_.quick else FEW
-    found = evaluate(classifier, dataset, [POST_HOC], split=content.measured.split, hide="remove", n=n)
+    evaluation = evaluate(classifier, dataset, [POST_HOC], split=content.measured.split, hide="remove", n=n)
     points: dict[str, list[Point]] = {}
-    for score in found.scores:
+    for score in evaluation.scores:
         k = int(score.part.removeprefix("k="))
         points.setdefault(score.by, []).append(Point(k, score.value, score.low, score.high, 1))
-    figure = canvas(4.4, 3.1, layout="constrained")
+    figure = new_figure(4.4, 3.1, layout="constrained")
     panel = figure.subplots(1, 1)
-    lines = {"mask": ("its own ranking", {"color": BLUE, "linewidth": 2.0}), **FLOORS}
+    lines = {"mask": ("its own ranking", {"color": BLUE, "linewidth": 2.0}), **FLOOR_LINES}
     for by, (label, style) in reversed(lines.items()):  # its own comes to lie on top
-        draw_curve(panel, points.get(by, []), label, style, band=by == "mask")
-    finish(figure, [panel])
-    handles = [handle(label, style) for by, (label, style) in lines.items() if by in points]
+        draw_curve(panel, points.get(by, []), style, label=label, band=by == "mask", unit=100)
+    finish_post_hoc(figure, [panel])
+    handles = [legend_line(label, style) for by, (label, style) in lines.items() if by in points]
     figure.legend(handles=handles, loc="outside upper center", ncols=2)
     caption = (
-        f"Share of {len(found.sample):,} {content.measured.split} texts that keep their class when {content.name} sees "
-        "only their k most important words, by the importance that its mask gives to words. The band is the 95% "
+        f"Share of {len(evaluation.sample):,} {content.measured.split} texts that keep their class when {content.name} "
+        "sees only their k most important words, by the importance that its mask gives to words. The band is the 95% "
         "interval over texts. Black and grey: words by tf-idf, words at random, and what a constant answer would keep."
     )
     return Picture(POST_HOC, "Post-hoc accuracy", caption, figure)
@@ -140,14 +139,14 @@ def texts(content: Content) -> Picture | None:
         return None
     figure = draw_texts(
         [
-            Shown(
-                f"{one.predicted} {one.probability:.0%}"
-                + (", correct" if one.predicted == one.label else f", true class: {one.label}"),
-                {method_name(view.method): runs_of(view) for view in one.explanations},
+            ShownText(
+                f"{example.predicted} {example.probability:.0%}"
+                + (", correct" if example.predicted == example.label else f", true class: {example.label}"),
+                {method_name(view.method): text_runs(view) for view in example.explanations},
             )
-            for one in chosen
+            for example in chosen
         ],
-        sorted({view.signed for one in chosen for view in one.explanations}),
+        sorted({view.signed for example in chosen for view in example.explanations}),
     )
     caption = (
         f"{content.measured.split.capitalize()} texts as {content.name} sees them, by {_listed(content)}: of the texts "
@@ -163,9 +162,9 @@ def _listed(content: Content) -> str:
 
 def _chosen(examples: Sequence[Example]) -> Iterator[Example]:
     """The first short texts of each kind."""
-    found: dict[str, int] = {}
-    for one in examples:
-        short = one.explanations and 0 < len(one.explanations[0].words) <= LONG
-        if short and found.get(one.kind, 0) < OF_A_KIND:
-            found[one.kind] = found.get(one.kind, 0) + 1
-            yield one
+    counts: dict[str, int] = {}
+    for example in examples:
+        short = example.explanations and 0 < len(example.explanations[0].words) <= LONG
+        if short and counts.get(example.kind, 0) < OF_A_KIND:
+            counts[example.kind] = counts.get(example.kind, 0) + 1
+            yield example

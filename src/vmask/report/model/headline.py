@@ -1,33 +1,30 @@
-"""What a report says at its head, in sentences that a customer understands."""
+"""What a report says at its head, in sentences that a customer understands: what the model is, and warnings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import floor
 
+import numpy as np
+
+from vmask._core.wording import plural
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
 from vmask.pretrained.encoders import public_name
+from vmask.report.model.test_scores import Predicted
 from vmask.training.run_config import Plan
 
 THINGS = (
-    "questions",
-    "reviews",
-    "sentences",
-    "comments",
-    "messages",
-    "tweets",
-    "headlines",
-    "titles",
-    "articles",
-    "emails",
-    "posts",
-    "abstracts",
-    "documents",
-    "descriptions",
+    *("questions", "reviews", "sentences", "comments", "messages", "tweets", "headlines"),
+    *("titles", "articles", "emails", "posts", "abstracts", "documents", "descriptions"),
 )
 """What texts may be called, where the name of the column or the title of the dataset says so."""
 FEW = 100
-"""Texts below which the headline gives their true number."""
+"""Texts below which the headline gives their true number, and a reader is warned that they are few."""
+SAME_IMPORTANCE = 0.02
+"""Spread of the masks of words up to which their ranking means little, as training warns."""
+KNOWN_TEXTS = 0.05
+"""Share of texts that stand in train too from which on a reader is warned."""
 
 
 def things(dataset: Dataset) -> str:
@@ -76,3 +73,59 @@ def lead(classifier: TextClassifier, dataset: Dataset) -> str:
         else f"It was trained by a method that ranks no words ({mask})."
     )
     return f"Trained on {classifier.data_['train']:,} texts. Data: {title}. {ranking}"
+
+
+def report_warnings(classifier: TextClassifier, dataset: Dataset, predictions: Predicted) -> Iterator[str]:
+    """What a reader must know before all else."""
+    trained_on = classifier.about_.get("dataset_fingerprint")
+    if trained_on and trained_on != dataset.fingerprint:
+        yield other_data(dataset)
+    if predictions.measured.instead:
+        yield predictions.measured.instead
+    if known := _known_texts(dataset, predictions):
+        yield known
+    if predictions.unknown:
+        strange = predictions.names[len(classifier.classes_) :]
+        verb = "has" if predictions.unknown == 1 else "have"
+        texts = plural(predictions.unknown, f"{predictions.measured.split} text")
+        yield (
+            f"{texts} {verb} a label that "
+            f"the model was not trained on ({', '.join(strange[:5])}); it cannot get these right."
+        )
+    spread = classifier.history_[classifier.best_epoch_ - 1].get("mask_std")
+    if spread is not None and spread <= SAME_IMPORTANCE:
+        yield (
+            f"The importance of all words came out nearly the same (spread {spread:.3f}): their ranking means little. "
+            "Train for more epochs, or with another --beta."
+        )
+    if predictions.measured.texts < FEW:
+        few = f"are only {predictions.measured.texts} {predictions.measured.split} texts"
+        if predictions.measured.texts == 1:
+            few = f"is only one {predictions.measured.split} text"
+        yield f"There {few}: every number here is a rough one."
+
+
+def _known_texts(dataset: Dataset, predictions: Predicted) -> str:
+    """What to say where many of the texts that the model is measured on are those it has learnt from."""
+    train = set(dataset.splits["train"].texts)
+    new = np.array([text not in train for text in predictions.split.texts])
+    old = int((~new).sum())
+    if old < KNOWN_TEXTS * len(new):
+        return ""
+    others, correct = int(new.sum()), int(predictions.right[new].sum())
+    rest = ""
+    if others:
+        verb = "is" if correct == 1 else "are"
+        rest = f" Of the other {plural(others, 'text')}, {correct:,} {verb} classified correctly."
+    return (
+        f"{old:,} of {len(new):,} {predictions.measured.split} texts also occur among the training texts, so the model "
+        f"may be less accurate on new texts.{rest}"
+    )
+
+
+def other_data(dataset: Dataset) -> str:
+    """What to say where the data is not what the model was trained on."""
+    return (
+        f"The texts of {dataset.name} are not those that the model was trained on: their fingerprints differ. Some of "
+        "the texts that it is measured on here may have been among its training texts."
+    )

@@ -26,18 +26,10 @@ PATHS = ("encoder", "embeddings", "init_from")
 def facts(
     classifier: TextClassifier, dataset: Dataset, level: Level, seconds: float, weights: str
 ) -> dict[str, dict[str, str]]:
-    """Heading -> name -> value.
-
-    Args:
-        classifier: the model.
-        dataset: what it was measured on.
-        level: how much the report explains.
-        seconds: how long the report took.
-        weights: sha256 of the model's weights; empty where it was not saved.
-    """
+    """Heading -> name -> value; `weights` is the sha256 of the model's weights, empty where it was not saved."""
     about = classifier.about_
     training = f"{about['seconds']:,.1f} seconds" if "seconds" in about else ""
-    found = {
+    headings = {
         "Data": _of_data(classifier, dataset),
         "Model": _of_model(classifier, weights),
         "Made by": {
@@ -46,7 +38,7 @@ def facts(
             "This page": f"{level}, made in {seconds:,.1f} seconds",
         },
     }
-    return {heading: {name: one for name, one in rows.items() if one} for heading, rows in found.items()}
+    return {heading: {name: fact for name, fact in rows.items() if fact} for heading, rows in headings.items()}
 
 
 def _of_data(classifier: TextClassifier, dataset: Dataset) -> dict[str, str]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import nan
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask._core.random_streams import numpy_stream
 from vmask.data.datasets import Dataset, Split
 from vmask.data.labels import as_label
 from vmask.evaluation.result import estimated
@@ -19,7 +22,6 @@ from vmask.metrics.accuracy import Accuracy
 from vmask.metrics.calibration_error import CalibrationError
 from vmask.metrics.contract import ModelMetric, Subject
 from vmask.metrics.macro_f1 import MacroF1
-from vmask.report.model.baselines import WHAT, Linear, linear_predictions, most_common, sampled
 from vmask.report.model.content import (
     LINEAR_MODEL,
     Bin,
@@ -31,6 +33,8 @@ from vmask.report.model.content import (
     Scores,
 )
 
+MOST_TEXTS, MOST_CHARACTERS = 50_000, 30_000_000
+"""Training texts, and characters of them, that a report looks at, at most: more would take minutes and gigabytes."""
 MOST_CONFUSED = 30
 """Pairs of classes that are kept."""
 
@@ -57,8 +61,8 @@ class Predicted:
     def right(self) -> NDArray[np.bool_]:
         """(N,) whether each prediction is right."""
         assert self.subject.labels is not None
-        found: NDArray[np.bool_] = np.equal(self.subject.labels, self.subject.predicted)
-        return found
+        right: NDArray[np.bool_] = np.equal(self.subject.labels, self.subject.predicted)
+        return right
 
     @property
     def sure(self) -> NDArray[np.float64]:
@@ -89,32 +93,65 @@ def predict(predictor: Any, dataset: Dataset) -> Predicted:
     return Predicted(Measured(name, len(split), instead), split, replace(subject, labels=labels), names, unknown)
 
 
-def scores(found: Predicted, train: Split, model: str) -> Scores:
+def scores(predictions: Predicted, train: Split, model: str) -> Scores:
     """Accuracy of the model, of a linear one on the same split, and of the most common class."""
     common = most_common(train.labels)
-    ours = Rival(model, "this model", _estimate(Accuracy(), found.subject))
-    constant = np.array([label == common for label in found.split.labels], np.float64)
+    ours = Rival(model, "this model", _estimate(Accuracy(), predictions.subject))
+    constant = np.array([label == common for label in predictions.split.labels], np.float64)
     floor = Rival("most common class", f"always “{common}”", mean_interval(constant))
-    f1 = _estimate(MacroF1(), found.subject)
-    linear, reason = _linear(train, found.split)
-    if linear is None:
+    f1 = _estimate(MacroF1(), predictions.subject)
+    some = sampled(train)
+    try:
+        linear = linear_predictions(some, predictions.split)
+    except ValueError as error:  # texts without a word of two letters, as scikit-learn cuts them
+        reason = f"There is no linear model to compare with: {' '.join(str(error).split())}"
         return Scores((ours, floor), None, reason, f1)
-    right = np.array([a == b for a, b in zip(linear.predicted, found.split.labels, strict=True)], np.float64)
-    difference = paired_difference(found.right.astype(np.float64), right)
-    rivals = (ours, Rival(LINEAR_MODEL, WHAT, mean_interval(right)), floor)
-    notes = (
-        (f"The linear model learnt from {linear.trained_on:,} of the {len(train):,} training texts, drawn at random.",)
-        if linear.trained_on < len(train)
-        else ()
-    )
+    right = np.array([a == b for a, b in zip(linear, predictions.split.labels, strict=True)], np.float64)
+    difference = paired_difference(predictions.right.astype(np.float64), right)
+    what = "TF-IDF over words and pairs of words, logistic regression"
+    rivals = (ours, Rival(LINEAR_MODEL, what, mean_interval(right)), floor)
+    notes: tuple[str, ...] = ()
+    if len(some) < len(train):
+        notes = (f"The linear model learnt from {len(some):,} of the {len(train):,} training texts, drawn at random.",)
     return Scores(rivals, difference, verdict(difference, model), f1, notes)
 
 
-def _linear(train: Split, test: Split) -> tuple[Linear | None, str]:
-    try:
-        return linear_predictions(sampled(train), test), ""
-    except ValueError as error:  # texts without a word of two letters, as scikit-learn cuts them
-        return None, f"There is no linear model to compare with: {' '.join(str(error).split())}"
+def linear_predictions(train: Split, test: Split) -> list[str]:
+    """The class of each test text by what one would try first: TF-IDF and logistic regression.
+
+    Raises:
+        ValueError: where the training texts have no word that it knows, or are of one class.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    pipeline = make_pipeline(
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LogisticRegression(C=10.0, max_iter=1000)
+    )
+    pipeline.fit(train.texts, train.labels)
+    return [str(label) for label in pipeline.predict(test.texts)]
+
+
+def sampled(train: Split, most: int = MOST_TEXTS, characters: int = MOST_CHARACTERS) -> Split:
+    """The texts, or as many of them as a report looks at, drawn at random; the same whenever they are the same."""
+    if len(train) <= most and sum(map(len, train.texts)) <= characters:
+        return train
+    rows = some_rows(len(train), most)
+    sums = accumulate(len(train.texts[row]) for row in rows)
+    kept = sum(1 for total in sums if total <= characters)
+    return train.take(sorted(rows[: max(kept, 1)]))
+
+
+def some_rows(count: int, most: int) -> list[int]:
+    """Numbers of up to `most` of so many rows, in random order; the same whenever their number is the same."""
+    return [int(row) for row in numpy_stream(0, "model_report").permutation(count)[:most]]
+
+
+def most_common(labels: Sequence[str]) -> str:
+    """The most common label; of equally common ones the first by the alphabet."""
+    counts = Counter(labels)
+    return min(counts, key=lambda label: (-counts[label], label))
 
 
 def verdict(difference: Difference, model: str) -> str:
@@ -137,11 +174,11 @@ def verdict(difference: Difference, model: str) -> str:
     )
 
 
-def classes(found: Predicted) -> tuple[ClassScore, ...]:
+def classes(predictions: Predicted) -> tuple[ClassScore, ...]:
     """Precision, recall and F1 of every class."""
-    table = np.array(confusion(found))
+    table = np.array(confusion(predictions))
     rows = []
-    for at, label in enumerate(found.names):
+    for at, label in enumerate(predictions.names):
         hits, support, predicted = int(table[at, at]), int(table[at].sum()), int(table[:, at].sum())
         rows.append(
             ClassScore(
@@ -156,11 +193,11 @@ def classes(found: Predicted) -> tuple[ClassScore, ...]:
     return tuple(rows)
 
 
-def confusion(found: Predicted) -> tuple[tuple[int, ...], ...]:
+def confusion(predictions: Predicted) -> tuple[tuple[int, ...], ...]:
     """(C, C) texts by true class (rows) and predicted class."""
-    size, labels = len(found.names), found.subject.labels
+    size, labels = len(predictions.names), predictions.subject.labels
     assert labels is not None
-    table = np.bincount(labels * size + found.subject.predicted, minlength=size**2).reshape(size, size)
+    table = np.bincount(labels * size + predictions.subject.predicted, minlength=size**2).reshape(size, size)
     return tuple(tuple(int(one) for one in row) for row in table)
 
 
@@ -175,10 +212,10 @@ def confused(names: Sequence[str], table: Sequence[Sequence[int]], most: int = M
     return tuple(sorted(pairs, key=lambda pair: -pair.texts)[:most])
 
 
-def calibration(found: Predicted) -> Calibration:
+def calibration(predictions: Predicted) -> Calibration:
     """How far probabilities are from the truth, and the bins that this is measured in."""
     metric = CalibrationError()
-    (series,) = metric.measure(found.subject)
+    (series,) = metric.measure(predictions.subject)
     records, count = series.values, metric.options.bins
     bins = []
     for at in range(count):

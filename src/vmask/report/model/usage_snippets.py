@@ -16,7 +16,13 @@ SOME_TEXT = "some text"
 ANYWHERE = "Then, in Python:"
 
 
-def uses(classifier: TextClassifier, folder: str, texts: Sequence[str]) -> tuple[Use, ...]:
+def example(texts: Sequence[str]) -> str:
+    """The first text that is short enough for a command, on one line."""
+    lines = (" ".join(text.split()) for text in texts)
+    return next((line for line in lines if line and len(line) <= SHORT and line.isprintable()), SOME_TEXT)
+
+
+def uses(classifier: TextClassifier, folder: str, texts: Sequence[str]) -> Iterator[Use]:
     """Ways to use a model: from the command line, from Python, and in programs without vmask.
 
     Args:
@@ -24,16 +30,7 @@ def uses(classifier: TextClassifier, folder: str, texts: Sequence[str]) -> tuple
         folder: where it is saved, as the user calls it.
         texts: some of which one is taken as an example, where it is short.
     """
-    return tuple(_uses(classifier, folder.rstrip("/") or folder, example(texts)))
-
-
-def example(texts: Sequence[str]) -> str:
-    """The first text that is short enough for a command, on one line."""
-    lines = (" ".join(text.split()) for text in texts)
-    return next((line for line in lines if line and len(line) <= SHORT and line.isprintable()), SOME_TEXT)
-
-
-def _uses(classifier: TextClassifier, folder: str, text: str) -> Iterator[Use]:
+    folder, text = folder.rstrip("/") or folder, example(texts)
     quoted, ranks = shlex.quote(folder), classifier.predictor_.ranks_words
     commands = [f"vmask predict {quoted} my-texts.csv", f"vmask explain {quoted} {shlex.quote(text)} --method lime"]
     if ranks:

@@ -1,9 +1,23 @@
-"""The words of a model: importance, count, and the class that each speaks for."""
+"""The words of a model: importance, count, and the class that each speaks for.
+
+That class is the one in whose texts the word is likelier than in all others. This looks at the training texts alone,
+not at the model. Where `a` of the `n` texts of a class have the word, and `b` of the `m` others, the log-odds ratio is
+
+    log(a' / (n' - a')) - log(b' / (m' - b')),    a' = a + k n / (n + m),    b' = b + k m / (n + m)
+
+after a prior of `k` further texts with the word that are spread over the classes as all texts are (n' and m' count
+them and as many without it): so a word that is seen once or twice says little. Divided by its standard error it is z,
+and the class with the greatest z is the one that the word speaks for (after Monroe, Colaresi and Quinn 2008).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vmask.data.datasets import Split
 from vmask.data.labels import as_label
@@ -11,9 +25,10 @@ from vmask.evaluation.result import estimated
 from vmask.inference.predictor import WordImportance
 from vmask.metrics.contract import Subject
 from vmask.metrics.frequency_correlation import FrequencyCorrelation
-from vmask.report.model.baselines import sampled, some_rows
+from vmask.report.figures.scatter import NAMED
 from vmask.report.model.content import Word, Words
-from vmask.report.model.word_class_association import leans, presence
+from vmask.report.model.test_scores import sampled, some_rows
+from vmask.text.words import chunks
 
 MOST_WORDS = 3000
 """Words of the table, at most."""
@@ -21,8 +36,23 @@ MOST_DRAWN = 2000
 """Words of the scatter plot, at most; those that are named come on top."""
 MIN_COUNT = 3
 """Occurrences in the training texts from which on a word is shown: rarer ones say little."""
-NAMED = 10
-"""Words of either kind that the scatter plot names."""
+PRIOR = 2.0
+"""Texts with the word that the prior adds, and as many without it."""
+CLEAR = 1.96
+"""z from which a word's lean is called clear: what chance seldom does."""
+SMALLEST = 0.5
+"""Texts that a class without any counts for in the prior, so that nothing is divided by 0."""
+CHUNK = 1000
+
+
+class Lean(NamedTuple):
+    """What a word says about the class of a text, as in `Word`; `label` is a number, and None where no text has it."""
+
+    label: int | None
+    log_odds: float
+    z: float
+    here: int
+    texts: int
 
 
 def words_of(subject: Subject, train: Split) -> Words | None:
@@ -32,14 +62,14 @@ def words_of(subject: Subject, train: Split) -> Words | None:
     ranking: list[WordImportance] = subject.predictor.word_importance()
     if not ranking:
         return None
-    kept, complete_from = few(ranking)
+    listed, complete_from = few(ranking)
     classes = [str(as_label(label)) for label in subject.predictor.labels]
     some = sampled(train)
     number = {label: at for at, label in enumerate(classes)}
     rows = [row for row, label in enumerate(some.labels) if str(as_label(label)) in number]
     labels = [number[str(as_label(some.labels[row]))] for row in rows]
-    found = presence(
-        subject.predictor, [word.word for word in kept], [some.texts[row] for row in rows], labels, len(classes)
+    counts = presence(
+        subject.predictor, [word.word for word in listed], [some.texts[row] for row in rows], labels, len(classes)
     )
     correlations = {series.part: series.values for series in FrequencyCorrelation().measure(subject)}
     pearson, log = (estimated(FrequencyCorrelation(), correlations[part]) for part in ("pearson", "log"))
@@ -57,7 +87,7 @@ def words_of(subject: Subject, train: Split) -> Words | None:
                 here=lean.here,
                 texts=lean.texts,
             )
-            for word, lean in zip(kept, leans(*found), strict=True)
+            for word, lean in zip(listed, leans(*counts), strict=True)
         ),
         complete_from=complete_from,
         drawn=tuple(
@@ -68,6 +98,49 @@ def words_of(subject: Subject, train: Split) -> Words | None:
         pearson=replace(pearson, low=max(pearson.low, -1.0), high=min(pearson.high, 1.0)),
         log=replace(log, low=max(log.low, -1.0), high=min(log.high, 1.0)),
     )
+
+
+def leans(there: NDArray[np.int64], totals: NDArray[np.int64]) -> list[Lean]:
+    """What each word says.
+
+    Args:
+        there: (V, C) texts of each class with the word.
+        totals: (C,) texts of each class.
+    """
+    with_word, share = there.sum(1, keepdims=True), (totals + SMALLEST) / (totals + SMALLEST).sum()
+    inside, inside_not = there + PRIOR * share, totals - there + PRIOR * share
+    rest = with_word - there
+    outside, outside_not = rest + PRIOR * (1 - share), totals.sum() - totals - rest + PRIOR * (1 - share)
+    log_odds = np.log(inside / inside_not) - np.log(outside / outside_not)
+    z = log_odds / np.sqrt(1 / inside + 1 / inside_not + 1 / outside + 1 / outside_not)
+    best = z.argmax(1)
+    return [
+        Lean(
+            int(label),
+            float(log_odds[row, label]),
+            float(z[row, label]),
+            int(there[row, label]),
+            int(with_word[row, 0]),
+        )
+        if with_word[row, 0]
+        else Lean(None, 0.0, 0.0, 0, 0)
+        for row, label in enumerate(best)
+    ]
+
+
+def presence(
+    predictor: Any, words: Sequence[str], texts: Sequence[str], labels: Sequence[int], classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(V, C) texts of each class with each word, as the model cuts texts, and (C,) texts of each class."""
+    row_of = {word: row for row, word in enumerate(words)}
+    there = np.zeros((len(words), classes), np.int64)
+    done = 0
+    for chunk in chunks(texts, CHUNK):
+        for doc in predictor.prepare(chunk):
+            rows = [row for word in set(predictor.ranked_words(doc)) if (row := row_of.get(word)) is not None]
+            there[rows, labels[done]] += 1
+            done += 1
+    return there, np.bincount(np.asarray(labels, np.int64), minlength=classes)
 
 
 def few(ranking: Sequence[WordImportance], most: int = MOST_WORDS) -> tuple[list[WordImportance], int]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vmask.errors import OutputExists
-from vmask.report.model.render import render
-from vmask.report.model.write import check_replaceable, write_report
+from vmask.report.model.page import check_replaceable, render, write_report
 
 
 def test_a_report_replaces_a_report(content, tmp_path):
@@ -35,7 +34,7 @@ def test_a_failure_leaves_what_was_there(content, tmp_path, monkeypatch):
     def broken(content):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("vmask.report.model.write.render", broken)
+    monkeypatch.setattr("vmask.report.model.page.render", broken)
     with pytest.raises(ZeroDivisionError):
         write_report(content, path)
     assert path.read_bytes() == before

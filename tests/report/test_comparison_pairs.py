@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vmask.report.pairs import choose, pairs_of
+from vmask.report.comparison import choose, pairs_of
 
 LABELS = ["neg", "pos"]
 

@@ -1,23 +1,26 @@
-"""The report of a model as one HTML file: nothing from outside, and complete without its script."""
+"""The report of a model as one HTML file: nothing from outside, complete without its script, beside its model.
+
+It is written whole or not at all, and never over anything but a report.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from vmask import __version__
+from vmask._core.files import write_text
+from vmask.errors import OutputExists
 from vmask.explain import EXPLAINERS
-from vmask.persistence.model_folder import GENERATOR
+from vmask.persistence.model_folder import CONFIG, GENERATOR, REPORT, is_report, note_report
 from vmask.report import templating
-from vmask.report.figures.labels import named
-from vmask.report.model.charts import NamedPoint, last_of_first_stage, reliability, scatter, training_curves
+from vmask.report.figures.labels import printed_word
+from vmask.report.model.charts import Cloud, cloud, last_of_first_stage, reliability, scatter, training_curves
 from vmask.report.model.content import ClassScore, Content, Word, Words
-from vmask.report.model.word_class_association import CLEAR, PRIOR
-from vmask.report.model.word_cloud import Cloud, cloud
-from vmask.report.model.word_table import MIN_COUNT, frequent_enough
-from vmask.report.svg import Plot, Scale
+from vmask.report.model.word_table import CLEAR, MIN_COUNT, PRIOR, frequent_enough
+from vmask.report.svg import Scale
 
 SECTIONS = {
     "accuracy": "Accuracy",
@@ -58,10 +61,11 @@ def render(content: Content) -> str:
         curves=training_curves(content.training),
         two_stages=last_of_first_stage(content.training.epochs) > 0,
         reliability=reliability(content.calibration),
-        signs={one.method: one.signed for example in content.texts.examples for one in example.explanations},
+        signs={view.method: view.signed for example in content.texts.examples for view in example.explanations},
         describe=EXPLAINERS.describe,
         characters=CHARACTERS,
-        words=None if content.words is None else _words(content.words, content.labels),
+        words=content.words,
+        **({} if content.words is None else _word_variables(content.words, content.labels)),
     )
 
 
@@ -71,45 +75,19 @@ def largest_classes(classes: Sequence[ClassScore], most: int = MOST_CLASSES) -> 
     return [classes[at] for at in sorted(by_size[:most])]
 
 
-@dataclass(frozen=True)
-class WordsSection:
-    """What the section about words shows, see `model_words.html`.
-
-    Attributes:
-        all: the words of the model.
-        first: rows of the table without a script.
-        clouds: a cloud of words for a screen, and one for a phone.
-        scatter: axes, points and named words of the scatter plot.
-        colour: from a word to its class in the style sheet.
-        coloured: whether classes have colours.
-        data: all words for the script.
-        min_count: occurrences of a word in the cloud, at least.
-        clear: z-score from which on a word is clearly typical of a class.
-        prior: texts that the prior of this score adds.
-    """
-
-    all: Words
-    first: list[Word]
-    clouds: list[Cloud]
-    scatter: tuple[Plot, str, list[NamedPoint]]
-    colour: Callable[[Word], str]
-    coloured: bool
-    data: dict[str, Any]
-    min_count: int = MIN_COUNT
-    clear: float = CLEAR
-    prior: float = PRIOR
-
-
-def _words(words: Words, labels: Sequence[str]) -> WordsSection:
-    return WordsSection(
-        all=words,
-        first=frequent_enough(words.rows, PLAIN_ROWS),
-        clouds=_clouds(words, labels),
-        scatter=scatter(words),
-        colour=partial(colour_of, labels=labels),
-        coloured=len(labels) <= COLOURS,
-        data=_script_data(words, labels),
-    )
+def _word_variables(words: Words, labels: Sequence[str]) -> dict[str, Any]:
+    """What `model_words.html` shows, beside the words themselves."""
+    return {
+        "first_words": frequent_enough(words.rows, PLAIN_ROWS),
+        "clouds": _clouds(words, labels),
+        "scatter": scatter(words),
+        "colour": partial(colour_of, labels=labels),
+        "coloured": len(labels) <= COLOURS,
+        "word_data": _script_data(words, labels),
+        "min_count": MIN_COUNT,
+        "clear": CLEAR,
+        "prior": PRIOR,
+    }
 
 
 def colour_of(word: Word, labels: Sequence[str]) -> str:
@@ -125,7 +103,7 @@ def _clouds(words: Words, labels: Sequence[str]) -> list[Cloud]:
         title = f"{word.word}: importance {word.importance:.3f}, {word.count:,} times"
         if word.label:
             title += f", typical of {word.label}" + ("" if word.z >= CLEAR else " (not clearly)")
-        chosen.append((named(word.word, 24), colour_of(word, labels), title))
+        chosen.append((printed_word(word.word, 24), colour_of(word, labels), title))
     return [cloud(name, chosen, *size) for name, size in CLOUDS.items()]
 
 
@@ -153,3 +131,30 @@ def _script_data(words: Words, labels: Sequence[str]) -> dict[str, Any]:
         # A point that has a row in the table is known by its number.
         "drawn": [rows.get(word, [word, round(score, DIGITS), count]) for word, score, count in words.drawn],
     }
+
+
+def check_replaceable(path: Path) -> None:
+    """Refuse a place where something else stands.
+
+    Raises:
+        OutputExists: with the way out.
+    """
+    if path.is_dir():
+        raise OutputExists(f"{path} is a folder. Name a file.")
+    if path.exists() and not is_report(path):
+        raise OutputExists(f"{path} exists and is no report of a model. Choose another file, or move it away.")
+
+
+def write_report(content: Content, path: Path, digest: str | None = None) -> Path:
+    """Write the page; where it lies in a model's folder, `digest` is that of the model.
+
+    Raises:
+        OutputExists: where something else stands there.
+        ModelFolderError: where the folder holds another model by now.
+    """
+    check_replaceable(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, render(content))
+    if path.name == REPORT and (path.parent / CONFIG).is_file():
+        note_report(path.parent, digest)
+    return path

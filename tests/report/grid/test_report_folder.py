@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vmask.report.grid.folder import filling
+from vmask.report.grid.report import filling
 
 
 def write(out, text, *names):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vmask._core.random_streams import numpy_stream
-from vmask.report.model.pick_examples import KINDS, choose, rule
+from vmask.report.model.collect import KINDS, choose, rule
 
 
 def by_kind(chosen):

@@ -14,7 +14,7 @@ import pytest
 from vmask.explain.contract import Explanation
 from vmask.report.formatting import STEPS
 from vmask.report.model.content import ClassScore, Confused
-from vmask.report.model.render import CHARACTERS, PLAIN_ROWS, SECTIONS, render
+from vmask.report.model.page import CHARACTERS, PLAIN_ROWS, SECTIONS, render
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from vmask.report.model.word_class_association import CLEAR, PRIOR, leans, presence
+from vmask.report.model.word_table import CLEAR, PRIOR, leans, presence
 
 
 def by_hand(a, n, b, m, other_classes=1):
