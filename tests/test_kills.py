@@ -22,8 +22,8 @@ from vmask.errors import OutputExists
 from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.explain.explanation_file import ExplanationsFile
 from vmask.grid.cell import Combination
+from vmask.grid.experiment import Search
 from vmask.grid.search import run_search
-from vmask.grid.spec import Search
 from vmask.grid.store import Store
 from vmask.report.explanations import paged
 from vmask.report.grid.report import filling

@@ -8,7 +8,7 @@ from toy import toy_texts, write_csv
 from vmask.data.datasets import load_dataset
 from vmask.grid.cell import Cell, Combination
 from vmask.grid.estimate import Size, seconds_left, size_of_dataset, size_of_record
-from vmask.grid.spec import Stage
+from vmask.grid.experiment import Stage
 from vmask.grid.store import Store
 from vmask.grid.worker import Task
 

@@ -16,8 +16,9 @@ from toy import toy_texts, write_csv
 from vmask._core.files import temporary_prefix
 from vmask.errors import DataError
 from vmask.grid.cell import Combination
+from vmask.grid.experiment import Where
 from vmask.grid.run import Grid, Wanted, needs_of, tasks_of
-from vmask.grid.spec import Where, parse_where, read_experiment
+from vmask.grid.spec import parse_where, read_experiment
 from vmask.grid.worker import Places, Task, located, write_failure
 
 BLOCK = TINY["grid"][0]

@@ -11,8 +11,9 @@ from grid.tiny import write_tiny
 from vmask.data.datasets import load_dataset
 from vmask.errors import VmaskWarning
 from vmask.grid.cell import Combination
+from vmask.grid.experiment import Search
 from vmask.grid.search import best, chosen_options, run_search, search_request
-from vmask.grid.spec import Search, read_experiment
+from vmask.grid.spec import read_experiment
 from vmask.grid.store import Store
 from vmask.grid.worker import Places, Task, Worker
 

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from vmask.errors import ConfigError, FileMissing
-from vmask.grid.spec import Where, parse_seeds, parse_where, read_experiment
+from vmask.grid.experiment import Where
+from vmask.grid.spec import parse_seeds, parse_where, read_experiment
 from vmask.masks import MASKS
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,9 @@ import pytest
 
 from grid.tiny import Inline, write_tiny
 from tiny_encoders import save_encoder
+from vmask.grid.experiment import Where
 from vmask.grid.run import Grid, needs_of, tasks_of
-from vmask.grid.spec import Where, parse_where, read_experiment
+from vmask.grid.spec import parse_where, read_experiment
 from vmask.grid.warm_start import start_of
 from vmask.grid.worker import Places, Task
 

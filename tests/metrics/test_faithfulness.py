@@ -84,6 +84,12 @@ def test_what_is_shown_is_a_part(name):
     assert METRICS.get(name)().shown in measured(name, case)
 
 
+@pytest.mark.parametrize("temperature", [0.0, -1.0])
+def test_a_temperature_is_above_0(temperature):
+    with pytest.raises(ConfigError, match="temperature is"):
+        Aopc.Options(temperature=temperature)
+
+
 @pytest.mark.parametrize("kind", [Aopc, ProbDrop, DecisionFlip])
 def test_k_is_at_least_1(kind):
     with pytest.raises(ConfigError, match="k is 0"):
@@ -105,6 +111,27 @@ def test_percents_that_are_none(percents):
 def test_aopc_is_the_mean_of_the_sums_of_the_greatest_weights(k):
     case, weights = linear()
     close(measured("aopc", case, k=k)[""], [weights.cumsum()[:k].mean()])
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 8, 20])
+def test_the_other_readings_of_aopc(k):
+    """Known answers for two classes: p + q = 1, softmax(p)_1 = sigmoid(2 p - 1), tempered p = sigmoid(logit(p) / T)."""
+    case, weights = linear()
+    found = measured("aopc", case, k=k, temperature=2.0)
+    assert list(found) == ["", f"k={k}", "second softmax", "equal confidence"]
+    whole = case.whole()
+    left = whole - weights.cumsum()[:k]
+    close(found[f"k={k}"], [whole[0] - left[-1]])
+
+    def twice(p):
+        return 1 / (1 + np.exp(1 - 2 * p))
+
+    def half(p):
+        return 1 / (1 + np.sqrt((1 - p) / p))
+
+    close(found["second softmax"], [(twice(whole) - twice(left)).mean()])
+    close(found["equal confidence"], [(half(whole) - half(left)).mean()])
+    close(measured("aopc", case, k=k, temperature=1.0)["equal confidence"], found[""])
 
 
 @pytest.mark.parametrize("k", [1, 3, 5, 8, 20])

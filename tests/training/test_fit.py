@@ -30,7 +30,12 @@ def test_epochs_are_counted_on_and_the_best_is_of_the_second_stage(fit):
     assert [row["stage"] for row in classifier.history_] == [1, 1, 2, 2]
     assert [row["mask_mean"] is None for row in classifier.history_] == [True, True, False, False]
     assert [row["penalty"] > 0 for row in classifier.history_] == [False, False, True, True]
-    assert [row["competes"] for row in classifier.history_] == [True, True, False, True]  # beta falls in the second stage
+    assert [row["competes"] for row in classifier.history_] == [
+        True,
+        True,
+        False,
+        True,
+    ]  # beta falls in the second stage
     assert classifier.best_epoch_ == 4
 
 

@@ -94,8 +94,9 @@ def _grid(args: argparse.Namespace) -> Grid:
     from vmask.config import make
     from vmask.data.downloads import cache_dir
     from vmask.errors import ConfigError, FileMissing
+    from vmask.grid.experiment import Where
     from vmask.grid.run import Grid, Wanted
-    from vmask.grid.spec import Where, check_where, parse_seeds, parse_where, read_experiment
+    from vmask.grid.spec import check_where, parse_seeds, parse_where, read_experiment
     from vmask.grid.worker import Places
 
     experiment = read_experiment(args.file)

@@ -11,7 +11,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
-from vmask.grid.spec import Experiment
+from vmask.grid.experiment import Experiment
 from vmask.grid.worker import Places, Task, Worker
 
 

@@ -16,9 +16,9 @@ from vmask.data.datasets import load_dataset
 from vmask.errors import VmaskError
 from vmask.grid.cell import Cell, Combination, identity, short_name
 from vmask.grid.estimate import Size, seconds_left, size_of_dataset, size_of_record
+from vmask.grid.experiment import Experiment, Where
 from vmask.grid.pool import Pool
 from vmask.grid.provenance import number_versions
-from vmask.grid.spec import Experiment, Where
 from vmask.grid.store import State, Store
 from vmask.grid.warm_start import start_of
 from vmask.grid.worker import Places, Task, write_failure

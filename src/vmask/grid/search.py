@@ -7,7 +7,7 @@ from typing import Any
 
 from vmask._core.locks import taking_turns
 from vmask.grid.cell import Combination, identity
-from vmask.grid.spec import Search
+from vmask.grid.experiment import Search
 from vmask.grid.store import Store
 
 

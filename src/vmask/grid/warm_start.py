@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from vmask.classifier import TextClassifier
 from vmask.grid.cell import Cell
-from vmask.grid.spec import Experiment
+from vmask.grid.experiment import Experiment
 from vmask.training.fit import FIRST
 
 

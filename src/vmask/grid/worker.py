@@ -20,11 +20,11 @@ from vmask.evaluation.dataset_training import fit_dataset
 from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.evaluation.measure import evaluate
 from vmask.grid.cell import Cell, Combination, identity, short_name
+from vmask.grid.experiment import Experiment, Search, Stage
 from vmask.grid.model_store import Model, find_model, find_or_train
 from vmask.grid.provenance import facts, number_versions, peak_memory
 from vmask.grid.result_summary import describe_dataset, examples, importance, kept_values, numbers, short
 from vmask.grid.search import chosen_options, run_search, search_request
-from vmask.grid.spec import Experiment, Search, Stage
 from vmask.grid.store import TRAIN, Store
 from vmask.grid.warm_start import start_of
 from vmask.persistence.model_folder import read_config

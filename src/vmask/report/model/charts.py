@@ -44,6 +44,7 @@ class Curve:
         line: the values, as points.
         band: the spread around them, as points; empty if there is none.
         border: x of the border between two stages; None if there is one stage.
+        annealing: x and width of the epochs that could not be kept; None if there are none.
         mark: x and y of the epoch that was kept.
     """
 
@@ -54,13 +55,22 @@ class Curve:
     line: str
     band: str
     border: float | None
+    annealing: tuple[float, float] | None
     mark: tuple[float, float]
 
 
 def training_curves(training: Training) -> list[Curve]:
     """Everything in the history that changes over epochs."""
     return [
-        curve(title, note, values, training.best_epoch, spread, last_of_first_stage(training.epochs))
+        curve(
+            title,
+            note,
+            values,
+            training.best_epoch,
+            spread,
+            last_of_first_stage(training.epochs),
+            annealing_epochs(training.epochs),
+        )
         for title, note, values, spread in _histories(training)
     ]
 
@@ -96,8 +106,20 @@ def last_of_first_stage(epochs: Sequence[Mapping[str, Any]]) -> int:
     return stages.count(1) if len(set(stages)) > 1 else 0
 
 
+def annealing_epochs(epochs: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """The first and the last epoch that did not compete for the best dev score; (0, 0) if all did."""
+    waiting = [number for number, row in enumerate(epochs, 1) if not row.get("competes", True)]
+    return (waiting[0], waiting[-1]) if waiting else (0, 0)
+
+
 def curve(
-    title: str, note: str, values: Sequence[float], best_epoch: int, spread: Sequence[float] = (), border: int = 0
+    title: str,
+    note: str,
+    values: Sequence[float],
+    best_epoch: int,
+    spread: Sequence[float] = (),
+    border: int = 0,
+    annealing: tuple[int, int] = (0, 0),
 ) -> Curve:
     """A small picture of one line.
 
@@ -108,6 +130,7 @@ def curve(
         best_epoch: the epoch to mark, which has a value.
         spread: how far values go up and down around each; empty if there is none.
         border: the last epoch of a first stage; 0 if there is one stage.
+        annealing: the first and the last epoch that did not compete; (0, 0) if all did.
     """
     width, height, left, right, top, bottom = 264, 150, 40, 252, 10, 128
     lower = [value - wide for value, wide in zip(values, spread or [0.0] * len(values), strict=True)]
@@ -137,6 +160,7 @@ def curve(
         line=polyline(zip(xs, map(y, values), strict=True)),
         band=band(xs, [y(value) for value in upper], [y(value) for value in lower]) if spread else "",
         border=round((x(border) + x(border + 1)) / 2, 1) if border else None,
+        annealing=(x(annealing[0]), round(x(annealing[1] + 0.5) - x(annealing[0]), 1)) if annealing[1] else None,
         mark=(x(best_epoch), y(best)),
     )
 

@@ -17,7 +17,15 @@ from vmask.explain import EXPLAINERS
 from vmask.persistence.model_folder import CONFIG, GENERATOR, REPORT, is_report, note_report
 from vmask.report import templating
 from vmask.report.figures.labels import printed_word
-from vmask.report.model.charts import Cloud, cloud, last_of_first_stage, reliability, scatter, training_curves
+from vmask.report.model.charts import (
+    Cloud,
+    annealing_epochs,
+    cloud,
+    last_of_first_stage,
+    reliability,
+    scatter,
+    training_curves,
+)
 from vmask.report.model.content import ClassScore, Content, Word, Words
 from vmask.report.model.word_table import CLEAR, MIN_COUNT, PRIOR, frequent_enough
 from vmask.report.svg import Scale
@@ -60,6 +68,7 @@ def render(content: Content) -> str:
         classes=largest_classes(content.classes),
         curves=training_curves(content.training),
         two_stages=last_of_first_stage(content.training.epochs) > 0,
+        annealed=annealing_epochs(content.training.epochs)[1] > 0,
         reliability=reliability(content.calibration),
         signs={view.method: view.signed for example in content.texts.examples for view in example.explanations},
         describe=EXPLAINERS.describe,

@@ -1,0 +1,141 @@
+"""An experiment: its cells, what is searched for them, what is measured of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vmask.config import LARGEST_SEED, option
+from vmask.errors import ConfigError
+from vmask.grid.cell import Cell, Combination, short_name
+
+
+@dataclass(frozen=True)
+class Where:
+    """A selection of cells; an empty tuple selects all."""
+
+    datasets: tuple[str, ...] = option((), "datasets")
+    models: tuple[str, ...] = option((), "models")
+    masks: tuple[str, ...] = option((), "training methods")
+    seeds: tuple[int, ...] = option((), "seeds", most=LARGEST_SEED)
+
+    def fits(self, cell: Cell) -> bool:
+        """Whether a cell is selected."""
+        of = cell.combination
+        return (
+            _among(of.dataset, self.datasets)
+            and _among(of.model, self.models)
+            and _among(of.mask, self.masks)
+            and _among(cell.seed, self.seeds)
+        )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is measured of a trained cell, with a result file of its own.
+
+    Attributes:
+        name: part of the file's name; of stages with the same name the first that selects a cell is used.
+        where: the cells that it is for.
+        metrics: metrics with their options, as for `evaluate`.
+        explainers: explainers with their options, as for `evaluate`.
+        n: maximum number of explained texts.
+        hide: ways of hiding words.
+        ranking: the training method whose model, of the same seed, ranks the words; empty for the model itself.
+        examples: maximum number of texts whose explanations are kept in the file.
+        long: maximum number of words of such a text.
+    """
+
+    name: str
+    where: Where = field(default_factory=Where)
+    metrics: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    explainers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, hash=False)
+    n: int = 1000
+    hide: tuple[str, ...] = ("remove",)
+    ranking: str = ""
+    examples: int = 0
+    long: int = 40
+
+    def request(self) -> dict[str, Any]:
+        """Everything that determines the result."""
+        return {key: value for key, value in dataclasses.asdict(self).items() if key not in ("name", "where")}
+
+
+@dataclass(frozen=True)
+class Search:
+    """Options that are tried for every combination on the dev set, before any of its cells is trained.
+
+    Attributes:
+        seed: seed of all trials.
+        shared: for each model the options of every trial, the same for all methods.
+        of_methods: for each method the additional options of every trial.
+        datasets: datasets to search on, empty for all; on others the first trial is used.
+    """
+
+    seed: int
+    shared: Mapping[str, Sequence[Mapping[str, Any]]]
+    of_methods: Mapping[str, Sequence[Mapping[str, Any]]]
+    datasets: tuple[str, ...] = ()
+
+    def trials(self, of: Combination) -> list[dict[str, Any]]:
+        """The options of every trial of a combination; a single trial if there is nothing to search."""
+        shared = list(self.shared.get(of.model, ()))
+        if not _among(of.dataset, self.datasets):
+            shared = shared[:1]
+        own = self.of_methods.get(of.mask, ())
+        trials = []
+        for number, options in enumerate(shared):
+            trials.append({**options, **(own[number] if number < len(own) else {})})
+        return trials or [{}]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment, as described by its file.
+
+    Attributes:
+        name: name of the experiment.
+        title: description in one line.
+        out: folder of the results, relative to the working directory.
+        cells: all cells in the order in which they are run.
+        stages: what is measured of the cells.
+        search: the hyperparameter search, or None.
+    """
+
+    name: str
+    title: str
+    out: str
+    cells: tuple[Cell, ...]
+    stages: tuple[Stage, ...]
+    search: Search | None
+
+    def stages_of(self, cell: Cell) -> list[Stage]:
+        """The stages of a cell: for each name the first that selects the cell."""
+        stages: dict[str, Stage] = {}
+        for stage in self.stages:
+            if stage.where.fits(cell):
+                stages.setdefault(stage.name, stage)
+        return list(stages.values())
+
+    def ranker_of(self, cell: Cell, stage: Stage) -> Cell | None:
+        """The cell whose model ranks the words for a stage.
+
+        Raises:
+            ConfigError: if the experiment has no such cell.
+        """
+        if not stage.ranking:
+            return None
+        wanted = dataclasses.replace(cell.combination, mask=stage.ranking)
+        for ranker in self.cells:
+            if ranker.seed == cell.seed and ranker.combination.key == wanted.key:
+                return ranker
+        raise ConfigError(
+            f"Stage {stage.name} of {cell.key} needs the model of {wanted.key}--s{cell.seed}, which the experiment "
+            "does not train. Add it to the grid, or leave `ranking` out."
+        )
+
+
+def _among(value: Any, values: Collection[Any]) -> bool:
+    return not values or value in values or (isinstance(value, str) and short_name(value) in values)
