@@ -7,10 +7,11 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vmask._core.wording import unused_name
 from vmask.data.readers import guess_columns, read_header, read_rows, table_kind
 from vmask.data.streams import Content
 from vmask.errors import DataError
@@ -42,56 +43,6 @@ class Table:
     columns: list[str]
     rows: list[list[str]]
     mark: str = ""
-
-
-@dataclass(frozen=True)
-class ScoredTable:
-    """A table with its predictions.
-
-    Attributes:
-        model: name of the model.
-        labels: its labels.
-        table: the table as it was sent.
-        column: name of the column of the texts.
-        texts: the texts.
-        predictions: one for each text.
-        csv: the table with the predictions, as CSV.
-    """
-
-    model: str
-    labels: list[str]
-    table: Table
-    column: str
-    texts: list[str]
-    predictions: list[Prediction]
-    csv: bytes
-
-    @property
-    def empty(self) -> int:
-        """Number of texts that are empty or white space."""
-        return sum(not text.strip() for text in self.texts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a summary and the CSV, as JSON values."""
-        counts = Counter(prediction.best for prediction in self.predictions)
-        return {
-            "model": self.model,
-            "labels": self.labels,
-            "column": self.column,
-            "total": len(self.texts),
-            "empty": self.empty,
-            "added": added_columns(self.table, self.labels),
-            "counts": [counts[number] for number in range(len(self.labels))],
-            "first": [
-                {
-                    "text": text,
-                    "label": self.labels[prediction.best],
-                    "probability": prediction.probabilities[prediction.best],
-                }
-                for text, prediction in zip(self.texts[:PREVIEW_ROWS], self.predictions, strict=False)
-            ],
-            "csv": self.csv.decode("utf-8"),
-        }
 
 
 def read_table(body: bytes, filename: str, limits: ServeConfig, check: Check = lambda: None) -> Table:
@@ -156,7 +107,29 @@ def text_column(table: Table, requested: str | None, trained_on: str | None) -> 
 
 def added_columns(table: Table, labels: Sequence[str]) -> list[str]:
     """Return the names of the columns of the predictions; none of them is a column of the table."""
-    return _unused_names(["predicted", *(f"probability_{label}" for label in labels)], table.columns)
+    added: list[str] = []
+    taken = set(table.columns)
+    for name in ("predicted", *(f"probability_{label}" for label in labels)):
+        added.append(unused_name(name, taken, "_"))
+        taken.add(added[-1])
+    return added
+
+
+def summarize_table(
+    table: Table, texts: Sequence[str], labels: Sequence[str], predictions: Sequence[Prediction]
+) -> dict[str, Any]:
+    """Return what the predictions of a table come to, as JSON values."""
+    counts = Counter(prediction.best for prediction in predictions)
+    return {
+        "total": len(texts),
+        "empty": sum(not text.strip() for text in texts),
+        "added": added_columns(table, labels),
+        "counts": [counts[number] for number in range(len(labels))],
+        "first": [
+            {"text": text, "label": labels[prediction.best], "probability": prediction.probabilities[prediction.best]}
+            for text, prediction in zip(texts[:PREVIEW_ROWS], predictions, strict=False)
+        ],
+    }
 
 
 def write_table(
@@ -196,19 +169,6 @@ class _LimitedBuffer:
             raise PayloadTooLarge(
                 f"The table with predictions has more bytes than the limit of {self._max_bytes:,}. Send it in parts."
             )
-
-
-def _unused_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return the wanted names; one that is taken gets a number."""
-    used, names = set(taken), []
-    for base in wanted:
-        name, number = base, 1
-        while name in used:
-            number += 1
-            name = f"{base}_{number}"
-        used.add(name)
-        names.append(name)
-    return names
 
 
 def escape_formula(cell: str) -> str:
