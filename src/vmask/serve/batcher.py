@@ -91,16 +91,7 @@ class Batcher(Worker[PendingQuery, Batch]):
         self._on_batch = on_batch
 
     def submit(self, query: ModelQuery, items: Sequence[Any], sizes: Sequence[int]) -> PendingQuery:
-        """Add a query to the line.
-
-        Args:
-            query: what to compute.
-            items: inputs, e.g. texts.
-            sizes: size of each item, in the unit of `query.budget`.
-
-        Raises:
-            ShuttingDown: if the batcher is closed.
-        """
+        """Add a query to the line, see `PendingQuery`; a closed batcher raises `ShuttingDown`."""
         pending = PendingQuery(query, items, sizes)
         if items:
             self._append(pending)

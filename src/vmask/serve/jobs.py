@@ -160,12 +160,7 @@ class JobQueue(Worker[Job, Job]):
         self._running: Job | None = None
 
     def submit(self, function: Callable[[Check], Any]) -> Job:
-        """Add a job to the queue.
-
-        Raises:
-            TooManyRequests: if the queue is full.
-            ShuttingDown: if it is closed.
-        """
+        """Add a job to the queue; a full one raises `TooManyRequests`, a closed one `ShuttingDown`."""
         job = Job(function)
         self._append(job)
         return job

@@ -15,11 +15,11 @@ import asyncio
 import hmac
 import ipaddress
 import logging
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
@@ -185,31 +185,22 @@ class SecurityMiddleware:
             return await asyncio.wait_for(self._body(scope, receive), seconds)
         except asyncio.TimeoutError:
             raise RequestTimeout(f"The request did not come within {seconds:g} seconds.") from None
+        except ClientDisconnect:
+            raise ClientDisconnected from None
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Return the body of a request.
-
-        Raises:
-            PayloadTooLarge: if it is larger than the limit.
-            ClientDisconnected: if the client closes the connection before its end.
-        """
+        """Return the body of a request, unless it is larger than the limit."""
         limit = self._settings.max_body_bytes
         too_large = PayloadTooLarge(f"The request is larger than the limit of {limit:,} bytes. Send less at a time.")
         length = Headers(scope=scope).get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > limit):
             raise too_large
-        parts, size = [], 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnected
-            part = message.get("body", b"")
-            size += len(part)
-            if size > limit:
+        body = bytearray()
+        async for part in Request(scope, receive).stream():
+            body += part
+            if len(body) > limit:
                 raise too_large
-            parts.append(part)
-            if not message.get("more_body", False):
-                return b"".join(parts)
+        return bytes(body)
 
 
 class _HeaderSender:
@@ -226,11 +217,12 @@ class _HeaderSender:
         await self._send(message)
 
 
-def with_headers(headers: Any, defaults: Mapping[str, str] = HEADERS) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer, with the defaults for those it does not set itself."""
-    names = {name.lower() for name, _ in headers}
-    added = [(name.encode(), value.encode()) for name, value in defaults.items() if name.lower().encode() not in names]
-    return [*headers, *added]
+def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer, with the security headers that it does not set itself."""
+    answer = MutableHeaders(raw=list(headers))
+    for name, value in HEADERS.items():
+        answer.setdefault(name, value)
+    return answer.raw
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
@@ -144,31 +145,24 @@ def write_table(
     Raises:
         PayloadTooLarge: if the CSV has more than `max_bytes`.
     """
-    buffer = _LimitedBuffer(max_bytes)
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    buffer.write(table.mark)
-    writer.writerow([*table.columns, *added_columns(table, labels)])
+    content = io.BytesIO()
+    text = io.TextIOWrapper(content, "utf-8", "replace", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\r\n")
+
+    def write(cells: list[str]) -> None:
+        writer.writerow(cells)
+        if content.tell() > max_bytes:
+            raise PayloadTooLarge(
+                f"The table with predictions has more bytes than the limit of {max_bytes:,}. Send it in parts."
+            )
+
+    text.write(table.mark)
+    write([*table.columns, *added_columns(table, labels)])
     for row, prediction in zip(table.rows, predictions, strict=True):
         check()
         probabilities = (f"{value:.6f}" if math.isfinite(value) else "" for value in prediction.probabilities)
-        writer.writerow([*row, escape_formula(labels[prediction.best]), *probabilities])
-    return b"".join(buffer.parts)
-
-
-class _LimitedBuffer:
-    """A buffer for text that raises an error when it is full."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.parts: list[bytes] = []
-        self._max_bytes, self._free = max_bytes, max_bytes
-
-    def write(self, text: str) -> None:
-        self.parts.append(text.encode("utf-8", "replace"))
-        self._free -= len(self.parts[-1])
-        if self._free < 0:
-            raise PayloadTooLarge(
-                f"The table with predictions has more bytes than the limit of {self._max_bytes:,}. Send it in parts."
-            )
+        write([*row, escape_formula(labels[prediction.best]), *probabilities])
+    return content.getvalue()
 
 
 def escape_formula(cell: str) -> str:
