@@ -241,7 +241,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
 
 def validation_message(error: dict[str, Any], parameters: Sequence[str] = ()) -> str:
-    """Return an error of pydantic as a sentence.
+    """Return an error of pydantic as a sentence; FastAPI's own answer is a list, without the fix.
 
     Args:
         error: the error, as pydantic describes it.

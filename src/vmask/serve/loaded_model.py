@@ -58,12 +58,7 @@ class Examples:
         return {"dataset": self.dataset, "split": self.split, "n": len(self.texts)}
 
     def with_predictions(self, answers: Sequence[tuple[int, float]], labels: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the examples with their predictions, as JSON values.
-
-        Args:
-            answers: index and probability of the most probable class of each text.
-            labels: labels of the classes.
-        """
+        """Return the examples as JSON values; `answers` are the index and probability of each text's best class."""
         return [
             {
                 "number": number,
@@ -95,7 +90,7 @@ class Examples:
         if not max_examples:
             return None, "They are switched off."
         source = data or str(about.get("source") or about.get("dataset") or "")
-        if data is None and source and not _is_local(str(source), data_dir):
+        if data is None and source and not _is_local(source, data_dir):
             name = about.get("dataset") or Path(source).name  # the page shows it: no path of this machine
             return None, f"The data '{name}' is not on this machine. Name it with --data or --data-dir."
         try:
@@ -155,11 +150,7 @@ class LoadedModel:
         return min(len(text) // CHARACTERS_PER_WORD + 1, self.max_words)
 
     def words(self) -> Sequence[WordImportance]:
-        """Return all words by importance; they are computed on the first call.
-
-        Raises:
-            NoWordScores: if the model learns no ranking of words.
-        """
+        """Return all words by importance, computed on the first call; without a ranking it raises `NoWordScores`."""
         with self._lock:
             if self._words is None:
                 self._words = self.predictor.word_importance(0)
@@ -207,19 +198,7 @@ def load_models(
     examples: int = 2000,
     say: Callable[[str], None] = log.info,
 ) -> list[LoadedModel]:
-    """Load model folders, each with its test examples if its data is found.
-
-    Args:
-        folders: the model folders.
-        data: dataset, file or folder to take examples from; by default the one a model was trained on.
-        data_dir: folder with local datasets.
-        device: where to compute.
-        examples: maximum number of examples of a model.
-        say: called with a message for each model without examples.
-
-    Raises:
-        ModelFolderError: if a folder holds no model.
-    """
+    """Load model folders, each with at most `examples` test examples if its data is found. See `create_app`."""
     paths = [Path(folder) for folder in folders]
     models = []
     for path, name in zip(paths, unique_names(paths), strict=True):
@@ -245,11 +224,7 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
 
 
 def find_model(models: Sequence[LoadedModel], name: str | None) -> LoadedModel:
-    """Return the model of a name, or the first model if no name is given.
-
-    Raises:
-        NotFound: if there is no such model.
-    """
+    """Return the model of a name, or the first model if no name is given; an unknown name raises `NotFound`."""
     if not name:
         return models[0]
     for model in models:

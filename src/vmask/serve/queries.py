@@ -184,6 +184,7 @@ def slice_positions(predictor: Any) -> int:
 class CancellablePredictor:
     """A predictor that calls `check` before each slice of work. Its answers equal those of the predictor, to 1e-6.
 
+    Python cannot interrupt a thread from outside, and a process for each explanation would have to load the model.
     It also caches the words and probabilities of whole texts, which explainers and the server both ask for.
 
     Args:

@@ -121,11 +121,14 @@ class Predicted(BaseModel):
     words: list[Span] | None = Field(None, description="Only if requested.")
 
 
-class Predictions(BaseModel):
-    """A prediction for every text."""
-
+class _Answer(BaseModel):
     model: str
     labels: list[str]
+
+
+class Predictions(_Answer):
+    """A prediction for every text."""
+
     predictions: list[Predicted]
 
 
@@ -156,11 +159,9 @@ class Explained(BaseModel):
     words: list[ScoredWord]
 
 
-class Explanations(BaseModel):
+class Explanations(_Answer):
     """An explanation for every text."""
 
-    model: str
-    labels: list[str]
     explanations: list[Explained]
     milliseconds: float
 
@@ -218,11 +219,9 @@ class PreviewRow(BaseModel):
     probability: Probability
 
 
-class ScoredTable(BaseModel):
+class ScoredTable(_Answer):
     """A table with predictions."""
 
-    model: str
-    labels: list[str]
     column: str = Field(description="Column of the texts.")
     total: int = Field(description="Number of rows.")
     empty: int = Field(description="Number of texts that are empty; they are scored like all others.")

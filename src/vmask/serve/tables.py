@@ -92,11 +92,7 @@ def _cell(value: Any) -> str:
 
 
 def text_column(table: Table, requested: str | None, trained_on: str | None) -> str:
-    """Return the column of the texts: the requested one, the one the model was trained on, or the obvious one.
-
-    Raises:
-        DataError: if there is no such column or none is obvious, with a list of the columns.
-    """
+    """Return the column of the texts: the requested one, the one the model was trained on, or the obvious one."""
     name = requested or (trained_on if trained_on in table.columns else None)
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:GUESS_ROWS]]
     try:
