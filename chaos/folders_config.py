@@ -157,7 +157,7 @@ def _size(named: Any) -> int:
 
 def _served(originals: Originals, source: Any, own: bool, folder: Path) -> str | None:
     """The same for `vmask serve`, which shows test texts of the source."""
-    from vmask.serve.examples import Examples
+    from vmask.serve.loaded_model import Examples
 
     (folder / "target").mkdir()
     (folder / "secret.csv").write_text(f"text,label\n{SECRET},a\n" * 9, encoding="utf-8")

@@ -236,7 +236,7 @@ def _fields(server: Server) -> Iterator[Case]:
 
 
 def _options(server: Server) -> Iterator[Case]:
-    from vmask.serve.page_options import available_explainers
+    from vmask.serve.page import available_explainers
 
     values = ("null", "true", "-1", "0", "1", "2147483648", "1e999", "NaN", '"x"', "[]", '"1,2,3"', "9" * 5000)
     for explainer, kind in available_explainers().items():

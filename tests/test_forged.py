@@ -39,7 +39,7 @@ from vmask.data.recorded_source import dataset_of, recorded_source
 from vmask.errors import DataError, ModelFolderError, VmaskError, VmaskWarning
 from vmask.pretrained.encoders import load_encoder, load_pretrained, load_tokenizer, plain_config
 from vmask.pretrained.word_vectors import read_vectors
-from vmask.serve.examples import Examples
+from vmask.serve.loaded_model import Examples
 from vmask.text.tokenizer_file import check_tokenizer
 
 TEXTS = ["a lovely film", "", "yes"]

@@ -17,7 +17,7 @@ from vmask.data.recorded_source import dataset_of
 from vmask.errors import DataError
 from vmask.persistence.model_folder import digest_of, folder_digest, read_config
 from vmask.report.model.content import LEVELS
-from vmask.serve.examples import Examples
+from vmask.serve.loaded_model import Examples
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from vmask.metrics import METRICS
 from vmask.metrics.contract import FAMILIES, ExplanationMetric, Facts, ModelMetric
 
 NAMES = """
-accuracy macro_f1 calibration_error confidence nll aopc prob_drop naopc comprehensiveness sufficiency log_odds decision_flip
+accuracy macro_f1 calibration_error confidence nll
+aopc prob_drop naopc comprehensiveness sufficiency log_odds decision_flip
 post_hoc_accuracy frequency_correlation sparsity token_f1 iou_f1 auprc shortcut_precision stability
 """
 

@@ -10,8 +10,7 @@ from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask.serve.app import build_app
 from vmask.serve.config import ServeConfig
-from vmask.serve.examples import Examples
-from vmask.serve.loaded_model import LoadedModel, load_models
+from vmask.serve.loaded_model import Examples, LoadedModel, load_models
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from vmask.serve.app import create_app, safe_stem
 from vmask.serve.batcher import ModelQuery
 from vmask.serve.config import ServeConfig
 from vmask.serve.loaded_model import LoadedModel
-from vmask.serve.page_options import is_instant
+from vmask.serve.page import is_instant
 from vmask.text.words import whole_characters
 
 WORDS = ("lovely", "film", "dreadful", "a", "the", "plot", ",", "?", "ö")

@@ -15,12 +15,11 @@ from vmask.data.recorded_source import recorded_source
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.explain import EXPLAINERS
 from vmask.inference.contract import BasePredictor
-from vmask.serve import examples
+from vmask.serve import loaded_model
 from vmask.serve.config import ServeConfig
-from vmask.serve.examples import Examples
 from vmask.serve.http_errors import NotFound
-from vmask.serve.loaded_model import LoadedModel, find_model, load_models, unique_names
-from vmask.serve.page_options import (
+from vmask.serve.loaded_model import Examples, LoadedModel, find_model, load_models, unique_names
+from vmask.serve.page import (
     HIDE_DESCRIPTIONS,
     applicable_explainers,
     available_explainers,
@@ -234,7 +233,7 @@ def test_data_without_a_test_split_has_no_examples(dataset, monkeypatch):
     class Without:
         name, splits = "toy", {}
 
-    monkeypatch.setattr(examples, "dataset_of", lambda *_: Without)
+    monkeypatch.setattr(loaded_model, "dataset_of", lambda *_: Without)
     assert Examples.find({}, str(dataset), None, 9) == (None, "The data 'toy' has no test split.")
 
 

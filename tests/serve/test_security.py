@@ -12,8 +12,8 @@ import pytest
 import vmask.serve
 from serve.helpers import TEXT, Call
 from vmask.serve.config import ServeConfig
+from vmask.serve.page import load_static_files
 from vmask.serve.security import HEADERS, SecurityMiddleware, with_headers
-from vmask.serve.static_files import load_static_files
 
 STATIC = Path(vmask.serve.__file__).parent / "static"
 FILES = {"/" if path.name == "index.html" else f"/{path.name}": path for path in STATIC.iterdir()}
@@ -289,7 +289,7 @@ def test_other_files_in_the_folder_are_not_served(tmp_path, monkeypatch):
     (static / "folder.js").mkdir(parents=True)
     for name in ("index.html", "page.js", "page.js.orig", ".hidden", "notes.txt", "module.py"):
         (static / name).write_bytes(b"content")
-    monkeypatch.setattr("vmask.serve.static_files.files", lambda package: tmp_path)
+    monkeypatch.setattr("vmask.serve.page.files", lambda package: tmp_path)
     assert {*load_static_files()} == {"/", "/page.js"}
 
 

@@ -93,9 +93,9 @@ MOVED = {
     "web.asking": "serve.queries",
     "web.batcher": "serve.batcher",
     "web.config": "serve.config",
-    "web.describing": "serve.page_options",
-    "web.docs_page": "serve.docs_page",
-    "web.examples": "serve.examples",
+    "web.describing": "serve.page",
+    "web.docs_page": "serve.page",
+    "web.examples": "serve.loaded_model",
     "web.jobs": "serve.jobs",
     "web.monitor": "serve.monitor",
     "web.protocol": "serve.protocol",
@@ -105,8 +105,8 @@ MOVED = {
     "web.served": "serve.loaded_model",
     "web.server": "serve.server",
     "web.tables": "serve.tables",
-    "web.waiting": "serve.await_result",
-    "web.watched": "serve.cancellable",
+    "web.waiting": "serve.jobs",
+    "web.watched": "serve.queries",
 }
 """Old names to new ones, inside of `vmask`."""
 

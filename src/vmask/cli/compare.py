@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
+from vmask.cli.console import line_width, print_json, print_rich, say, say_result
 from vmask.cli.evaluate import (
     Data,
     add_measuring,
@@ -78,7 +79,6 @@ def _was_interrupted(args: argparse.Namespace) -> bool:
 
 def _compare(args: argparse.Namespace) -> int:
     from vmask._core.files import to_json, write_text
-    from vmask.cli.console import line_width, print_json, print_rich, say, say_result
     from vmask.evaluation.score_tables import comparison_table, comparison_words
 
     if args.html and not args.data:

@@ -31,6 +31,11 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False), flush=True)  # noqa: T201
 
 
+def shows_progress(args: argparse.Namespace) -> bool:
+    """Whether to show progress bars: in a terminal, unless --quiet."""
+    return not args.quiet and sys.stderr.isatty()
+
+
 def line_width() -> int:
     """Characters in a line: those of the terminal or of the variable COLUMNS; wide enough for most tables in a pipe."""
     piped = not sys.stdout.isatty() and "COLUMNS" not in os.environ

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from vmask.cli.console import print_json, print_rich, say, say_result
 from vmask.cli.options import add_data_dir, add_json, add_talk
 
 
@@ -30,7 +31,6 @@ def run(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     from rich.table import Table
 
-    from vmask.cli.console import print_json, print_rich, say
     from vmask.data.paper_check import check_dataset
 
     report = check_dataset(args.name, args.data_dir)
@@ -50,7 +50,6 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _fetch(args: argparse.Namespace) -> int:
-    from vmask.cli.console import print_json, say_result
     from vmask.data.downloads import fetch
 
     path = fetch(args.name)

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from vmask.cli.console import print_json, print_rich, say
 from vmask.cli.options import add_data_dir, add_device, add_json, whole_number
 
 
@@ -30,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo. Files of an earlier demo in the folder are replaced."""
-    from vmask.cli.console import print_json, print_rich, say
     from vmask.report.demo import run_demo
 
     result = run_demo(

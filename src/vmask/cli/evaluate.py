@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
-import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from glob import glob, has_magic
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from vmask._core.files import is_free
 from vmask._core.locks import only_writer
+from vmask.cli.console import line_width, print_json, print_rich, say, say_result, shows_progress
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
 from vmask.errors import ConfigError, ModelFolderError, OutputExists
 
@@ -72,7 +72,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _measure(args: argparse.Namespace) -> int:
-    from vmask.cli.console import say
     from vmask.evaluation.measure import evaluate
 
     if any(key.startswith("planted__") for key in vars(args)):
@@ -97,8 +96,6 @@ def _finish(
     keep: KeptExplanations | None = None,
 ) -> int:
     """Save the evaluation and print it after some lines. Its first `printed_notes` notes are printed already."""
-    from vmask.cli.console import print_json, say, say_result
-
     for note in evaluation.notes[printed_notes:]:
         say(args, note)
     if args.out:
@@ -133,7 +130,6 @@ def count_of(evaluation: Evaluation) -> str:
 
 def show(evaluation: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line with the scores of predictions, then tables."""
-    from vmask.cli.console import line_width, print_rich, say_result
     from vmask.evaluation.score_tables import confusion_table, score_tables, with_interval
 
     totals = [
@@ -199,7 +195,7 @@ def measuring(args: argparse.Namespace) -> dict[str, Any]:
         raise ConfigError(
             "Without labels predictions cannot be measured. Name other metrics in --metrics, such as naopc."
         )
-    options["progress"] = not args.quiet and sys.stderr.isatty()
+    options["progress"] = shows_progress(args)
     return options
 
 
@@ -276,7 +272,6 @@ def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
 
 def _planted(args: argparse.Namespace) -> int:
     """Train the model anew on texts with planted words, and measure which explanations find them."""
-    from vmask.cli.console import say
     from vmask.config import make
     from vmask.data.datasets import Dataset
     from vmask.evaluation.measure import evaluate

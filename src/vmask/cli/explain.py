@@ -13,11 +13,13 @@ from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from vmask.cli.console import print_json, print_rich, say, say_result, shows_progress
 from vmask.cli.options import (
     add_data_dir,
     add_device,
     add_fields,
     add_json,
+    add_model,
     add_nested,
     at_least_0,
     check_page,
@@ -38,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     from vmask.config import ExplainConfig
     from vmask.explain import EXPLAINERS
 
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    add_model(parser)
     parser.add_argument("given", metavar="TEXT", nargs="?", help="a text")
     parser.add_argument(
         "--input",
@@ -66,7 +68,6 @@ def run(args: argparse.Namespace) -> int:
     from vmask._core.progress import shown
     from vmask._core.wording import plural
     from vmask.classifier import TextClassifier
-    from vmask.cli.console import print_json, print_rich, say, say_result
     from vmask.config import ExplainConfig, make, to_dict
     from vmask.explain import EXPLAINERS
     from vmask.explain.api import at_once, explain_texts
@@ -90,9 +91,7 @@ def run(args: argparse.Namespace) -> int:
     classifier = TextClassifier.load(Path(args.model), args.device)
     printing = args.json or not (args.out or args.html)
     done, together = file.done if file else 0, at_once(classifier, explainer)
-    show_bar = (
-        args.input is not None and not args.quiet and sys.stderr.isatty() and not (printing and sys.stdout.isatty())
-    )
+    show_bar = args.input is not None and shows_progress(args) and not (printing and sys.stdout.isatty())
 
     def explain(rest: Iterable[str]) -> Iterator[Explanation]:
         failed: list[VmaskError] = []
@@ -196,7 +195,6 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The same as `_texts` for a split of a dataset or of a folder."""
-    from vmask.cli.console import say
     from vmask.data.datasets import load_dataset
 
     known = about if Path(args.input).is_dir() else {}  # a dataset with a card names its columns itself

@@ -6,18 +6,18 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 
-from vmask.cli.options import add_json, one_of
+from vmask.cli.console import print_json, say, say_result
+from vmask.cli.options import add_json, add_model, choices
 from vmask.export import FORMATS
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    add_model(parser)
     parser.add_argument("out", metavar="OUT", help="folder for the export")
     parser.add_argument(
         "--format",
-        type=one_of(FORMATS),
-        metavar=f"{{{','.join(FORMATS)}}}",
+        **choices(FORMATS),
         help="hf: for transformers; onnx: for onnxruntime and others [onnx for cnn and lstm, hf for encoders]",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace an export that is there")
@@ -27,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Load the model, export it, print the result."""
     from vmask.classifier import TextClassifier
-    from vmask.cli.console import print_json, say, say_result
 
     result = TextClassifier.load(args.model, "cpu").export(args.out, args.format, args.overwrite)
     if args.json:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmask.cli.console import print_json, print_rich, say, say_result, shows_progress
 from vmask.cli.options import add_data_dir, add_json, whole_number
 
 if TYPE_CHECKING:
@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Print the number of tasks, then do them. The exit code is 2 if a task failed, now or before."""
     from vmask._core.wording import plural
-    from vmask.cli.console import print_json, say, say_result
     from vmask.errors import WorkFailed
 
     grid = _grid(args)
@@ -125,9 +124,8 @@ def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: li
     from contextlib import nullcontext
 
     from vmask._core.progress import advancing
-    from vmask.cli.console import say
 
-    show_bar = not args.quiet and sys.stderr.isatty()
+    show_bar = shows_progress(args)
     with advancing(len(left), "pieces of the grid") if show_bar else nullcontext(lambda count: None) as advance:
 
         def on_outcome(task: Task, outcome: Outcome, error: str) -> None:
@@ -156,7 +154,6 @@ def _show_state(grid: Grid, states: dict[Task, Any], left: Sequence[Task]) -> No
     """Print a table of the tasks in each state, by dataset, model and kind of task."""
     from rich.table import Table
 
-    from vmask.cli.console import print_rich
     from vmask.grid.cell import short_name
 
     table = Table(box=None, pad_edge=False)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from textwrap import fill
 from typing import Any
 
+from vmask.cli.console import print_json, say_result
 from vmask.cli.options import add_json, one_of
 from vmask.errors import ConfigError
 
@@ -27,8 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Print the names with their descriptions, one a line."""
-    from vmask.cli.console import print_json, say_result
-
     wanted = ALSO.get(args.kind, args.kind)
     if wanted == "metrics":
         return _metrics(args)
@@ -63,7 +62,6 @@ def _listed(kind: str) -> dict[str, str]:
 
 def _metrics(args: argparse.Namespace) -> int:
     """Print what each metric is, with its range, direction, definition, citation and limits."""
-    from vmask.cli.console import print_json, say_result
     from vmask.config import to_dict
     from vmask.metrics import METRICS
     from vmask.metrics.contract import FAMILIES, Facts

@@ -38,8 +38,8 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
         elif kind is tuple:
             group.add_argument(flag, type=_numbers, metavar="N,N,…", **common)
-        elif choices := choices_of(cls, f.name):
-            group.add_argument(flag, type=one_of(choices), metavar=f"{{{','.join(choices)}}}", **common)
+        elif values := choices_of(cls, f.name):
+            group.add_argument(flag, **choices(values), **common)
         else:
             group.add_argument(flag, type=_TYPES.get(kind, kind), metavar=kind.__name__.upper(), **common)
 
@@ -109,6 +109,11 @@ def given(args: argparse.Namespace, *classes: type, nested: Sequence[str] = ()) 
     return {k: v for k, v in vars(args).items() if k in names or k.startswith(tuple(nested))}
 
 
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the model folder as an argument without a flag."""
+    parser.add_argument("model", metavar="DIR", help="a model folder")
+
+
 def add_device(parser: argparse.ArgumentParser) -> None:
     """Add `--device`."""
     parser.add_argument("--device", default="auto", metavar="DEVICE", help="auto, cpu, cuda or mps [auto]")
@@ -160,6 +165,11 @@ def one_of(choices: Sequence[str]) -> Callable[[str], str]:
         return text
 
     return check
+
+
+def choices(values: Sequence[str]) -> dict[str, Any]:
+    """The arguments of `add_argument` for an option with a few values."""
+    return {"type": one_of(values), "metavar": f"{{{','.join(values)}}}"}
 
 
 def whole_number(least: int, most: int = 10**9) -> Callable[[str], int]:

@@ -6,7 +6,8 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from vmask.cli.options import add_device, add_json
+from vmask.cli.console import print_json, say, say_result
+from vmask.cli.options import add_device, add_json, add_model
 from vmask.errors import VmaskError
 
 CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
@@ -15,7 +16,7 @@ CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    add_model(parser)
     parser.add_argument("input", metavar="FILE", help="a text a line, a CSV/TSV/JSONL/Parquet column, or - for stdin")
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts [as in training]")
     add_device(parser)
@@ -25,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Read, predict and print in chunks."""
     from vmask._core.wording import plural
-    from vmask.cli.console import print_json, say, say_result
     from vmask.persistence.model_folder import load_model  # not TextClassifier: scikit-learn takes seconds to import
 
     trained = load_model(Path(args.model), args.device)

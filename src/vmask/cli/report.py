@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from vmask.cli.console import print_json, say_result
 from vmask.cli.options import add_json
 from vmask.errors import VmaskError
 
@@ -24,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Write the report."""
-    from vmask.cli.console import print_json, say_result
     from vmask.report.grid import GridReport
 
     folder = Path(args.results)

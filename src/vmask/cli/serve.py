@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from vmask.cli.console import print_json, say, say_result
 from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, given
 from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
 
@@ -26,7 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Take the port, load the models, serve until Ctrl-C."""
-    from vmask.cli.console import print_json, say, say_result
     from vmask.config import make
     from vmask.errors import MissingExtra
 

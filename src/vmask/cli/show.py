@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from vmask._core.locks import only_writer
-from vmask.cli.options import add_data_dir, add_device, add_json, one_of
+from vmask.cli.console import print_json, say, say_result, shows_progress
+from vmask.cli.options import add_data_dir, add_device, add_json, add_model, choices
 from vmask.errors import DataError, VmaskError
 
 LEVELS = ("full", "quick")
@@ -18,15 +18,14 @@ LEVELS = ("full", "quick")
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    add_model(parser)
     parser.add_argument(
         "data", metavar="DATA", nargs="?", help="the data it was trained on, where it is called otherwise here"
     )
     parser.add_argument(
         "--report",
-        type=one_of(LEVELS),
+        **choices(LEVELS),
         default="full",
-        metavar=f"{{{','.join(LEVELS)}}}",
         help="quick: texts explained by the mask alone; full takes long with an encoder [full]",
     )
     parser.add_argument("--out", metavar="FILE", help="the page [DIR/report.html]")
@@ -41,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def run(args: argparse.Namespace) -> int:
     """Read model and data, measure, explain, and write the report."""
-    from vmask.cli.console import print_json, say_result
     from vmask.persistence.model_folder import REPORT, check_files, folder_digest, read_config
     from vmask.report.model.page import check_replaceable
 
@@ -63,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
     from vmask.classifier import TextClassifier
-    from vmask.cli.console import print_json, say, say_result
     from vmask.persistence.model_folder import folder_digest, read_config
     from vmask.report.model.collect import collect
     from vmask.report.model.headline import other_data
@@ -79,7 +76,7 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
     if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):  # data that the user named
         say(args, other_data(dataset))
     classifier = TextClassifier.load(folder, args.device)
-    progress = not args.quiet and sys.stderr.isatty()
+    progress = shows_progress(args)
     content = collect(classifier, dataset, args.report, folder=folder, progress=progress)
     write_report(content, page, config.get("digest"))
     digest = folder_digest(read_config(folder))

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vmask.cli.console import print_json, say, say_result, shows_progress
 from vmask.cli.main import is_main_process
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, given, one_of
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, choices, given
 from vmask.config import DataConfig, TrainConfig
 from vmask.masks import MASKS
 from vmask.models import MODELS
@@ -41,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--overwrite", action="store_true", help="replace the model folder if it exists")
     parser.add_argument(
         "--report",
-        type=one_of(REPORTS),
-        metavar=f"{{{','.join(REPORTS)}}}",
+        **choices(REPORTS),
         help="page about the model, DIR/report.html; quick: texts explained by the mask alone "
         "[full for cnn and lstm, quick for encoders]",
     )
@@ -87,7 +87,6 @@ def run(args: argparse.Namespace) -> int:
 def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
     from vmask._core.files import remove_folder
     from vmask.classifier import TextClassifier
-    from vmask.cli.console import say
     from vmask.data.datasets import load_dataset
     from vmask.data.recorded_source import recorded_source
     from vmask.errors import OutputExists
@@ -161,8 +160,6 @@ def _trained_before(
 
 def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], dataset: Any, out: Path) -> None:
     """Write the report, and print a summary."""
-    from vmask.cli.console import print_json
-
     report = _report(args, classifier, dataset, out)
     if args.json:
         print_json({"model": str(out), **result, "report": None if report is None else str(report)})
@@ -179,7 +176,7 @@ def _report(args: argparse.Namespace, classifier: Any, dataset: Any, out: Path) 
     if args.report == "none":
         return None
     try:
-        progress = not args.quiet and sys.stderr.isatty()
+        progress = shows_progress(args)
         return write_report(collect(classifier, dataset, args.report, folder=out, progress=progress), out / REPORT)
     except (Exception, KeyboardInterrupt) as error:
         if args.debug:
@@ -223,7 +220,6 @@ def _data_notes(dataset: Any) -> Iterator[str]:
 def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
-    from vmask.cli.console import say_result
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:

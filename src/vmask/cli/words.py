@@ -7,7 +7,8 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from vmask.cli.options import add_device, add_json, at_least_0, one_of
+from vmask.cli.console import print_json, print_rich
+from vmask.cli.options import add_device, add_json, at_least_0, choices
 from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     group.add_argument("--explanations", metavar="FILE", help="what `vmask explain` wrote, a line of JSON each")
     group.add_argument(
         "--by",
-        type=one_of(RANKINGS),
-        metavar=f"{{{','.join(RANKINGS)}}}",
+        **choices(RANKINGS),
         help="rank by the sum of a word's scores, of their absolute values, their mean, or the number of places "
         "[signed]",
     )
@@ -61,7 +61,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _words_of_model(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
-    from vmask.cli.console import print_json, print_rich
     from vmask.metrics.frequency_correlation import frequency_correlation
 
     classifier = TextClassifier.load(args.model, args.device)
@@ -87,7 +86,6 @@ def _words_of_model(args: argparse.Namespace) -> int:
 
 
 def _words_of_explanations(args: argparse.Namespace) -> int:
-    from vmask.cli.console import print_json, print_rich
     from vmask.explain.aggregate import global_importance
     from vmask.explain.explanation_file import read_explanations
 

@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from starlette.requests import Request
 
 from vmask import __version__
 from vmask.explain import EXPLAINERS
 from vmask.explain.highlight import AGAINST, FOR, STRONG
-from vmask.serve.await_result import await_result
 from vmask.serve.batcher import Batcher, ModelQuery, PendingQuery
 from vmask.serve.config import ServeConfig
-from vmask.serve.examples import Example
 from vmask.serve.http_errors import InvalidRequest, NotFound, RequestTimeout
-from vmask.serve.jobs import Check, JobQueue
+from vmask.serve.jobs import Check, JobQueue, await_result
 from vmask.serve.loaded_model import LoadedModel, find_model
 from vmask.serve.monitor import Metrics
-from vmask.serve.page_options import (
-    available_explainers,
-    check_options,
-    describe_explainer,
-    describe_hides,
-    is_instant,
-)
+from vmask.serve.page import available_explainers, check_options, describe_explainer, describe_hides, is_instant
 from vmask.serve.queries import ExplanationQuery, Prediction, hidden_words_query, prediction_query, top_class_query
 from vmask.serve.schemas import ExamplesQuery, ExplainRequest, PredictRequest, TableQuery, WordsQuery
-from vmask.serve.tables import ScoredTable, Table, read_table, text_column, write_table
-
-T = TypeVar("T")
+from vmask.serve.tables import Table, read_table, summarize_table, text_column, write_table
 
 EXAMPLE_SECONDS = 2.0
 """How long a request waits for the predictions of all examples before it is answered with their progress."""
@@ -51,6 +41,7 @@ class Api:
         self.models, self.settings, self._metrics = list(models), settings, metrics
         self._batcher, self._jobs = Batcher(self._record_batch), JobQueue(settings.max_queue)
         self._tables = JobQueue(settings.max_connections, "tables")  # a request has one at a time, so none is refused
+        self._example_queries: dict[str, PendingQuery] = {}
         metrics.track_queue("predict", self._batcher.__len__)
         metrics.track_queue("explain", self._jobs.__len__)
         metrics.track_queue("table", self._tables.__len__)
@@ -95,7 +86,7 @@ class Api:
         query, items = prediction_query(model), list[Any](body.texts)
         if body.hidden is not None:
             query, items = hidden_words_query(model, hide), _hidden_items(body.texts, body.hidden)
-        pending = self._batcher.submit(query, items, [model.size(text) for text in body.texts])
+        pending = self._submit(model, query, body.texts, items)
         predictions: list[Prediction] = await await_result(request, pending.future)
         return {
             "model": model.name,
@@ -113,40 +104,30 @@ class Api:
         options = check_options(explainer.Options, body.options, self.settings.max_times_default)
         query = ExplanationQuery(method, body.target, body.hide, body.seed, options)
         query.check(model)
+        seconds = self.settings.explain_seconds
+        timeout_message = (
+            f"The explanation took longer than the limit of {seconds:g} seconds. "
+            "Ask for fewer texts or samples, or start the server with a larger --explain-seconds."
+        )
+
+        def compute(check: Check) -> list[dict[str, Any]]:
+            computing_since = time.perf_counter()
+            explanations = query.explain(model, body.texts, check)
+            elapsed = time.perf_counter() - computing_since
+            self._metrics.record_model_call(model.name, "explain", len(body.texts), elapsed)
+            return explanations
+
         if is_instant(explainer):
-            explanations = await self._explain_instantly(request, model, query, body.texts)
+            pending = self._submit(model, query.model_query(model), body.texts)
+            explanations = await await_result(request, pending.future, seconds, timeout_message)
         else:
-            explanations = await self._explain_in_queue(request, model, query, body.texts)
+            explanations = await self._jobs.run(request, compute, seconds, timeout_message)
         return {
             "model": model.name,
             "labels": model.labels,
             "explanations": explanations,
             "milliseconds": round(1000 * (time.perf_counter() - began), 3),
         }
-
-    async def _explain_instantly(
-        self, request: Request, model: LoadedModel, query: ExplanationQuery, texts: list[str]
-    ) -> list[dict[str, Any]]:
-        pending = self._batcher.submit(query.model_query(model), texts, [model.size(text) for text in texts])
-        return await await_result(request, pending.future, self.settings.explain_seconds, self._timeout_message)
-
-    async def _explain_in_queue(
-        self, request: Request, model: LoadedModel, query: ExplanationQuery, texts: list[str]
-    ) -> list[dict[str, Any]]:
-        def compute(check: Check) -> list[dict[str, Any]]:
-            began = time.perf_counter()
-            explanations = query.explain(model, texts, check)
-            self._metrics.record_model_call(model.name, "explain", len(texts), time.perf_counter() - began)
-            return explanations
-
-        return await _run_job(request, self._jobs, compute, self.settings.explain_seconds, self._timeout_message)
-
-    @property
-    def _timeout_message(self) -> str:
-        return (
-            f"The explanation took longer than the limit of {self.settings.explain_seconds:g} seconds. "
-            "Ask for fewer texts or samples, or start the server with a larger --explain-seconds."
-        )
 
     async def words(self, query: WordsQuery) -> dict[str, Any]:
         """Return words of a model, filtered and sorted."""
@@ -163,50 +144,55 @@ class Api:
             answers = await await_result(request, pending.future, EXAMPLE_SECONDS, cancel=False)
         except RequestTimeout:
             return {"preparing": pending.progress}
-        all_examples = model.examples.predicted(answers, model.labels)
+        all_examples = model.examples.with_predictions(answers, model.labels)
         matches = [example for example in all_examples if _matches(example, query)]
         if query.show == "uncertain":
-            matches.sort(key=lambda example: example.probability)
+            matches.sort(key=lambda example: example["probability"])
         return {
             "model": model.name,
             "dataset": model.examples.dataset,
             "split": model.examples.split,
             "total": len(matches),
-            "accuracy": sum(example.right for example in all_examples) / len(all_examples),
-            "examples": [example.to_dict() for example in matches[query.offset : query.offset + query.limit]],
+            "accuracy": sum(example["right"] for example in all_examples) / len(all_examples),
+            "examples": matches[query.offset : query.offset + query.limit],
         }
 
     def _predict_examples(self, model: LoadedModel) -> PendingQuery | None:
         """Return the query for the predictions of the examples of a model, submitted on the first call."""
         if model.examples is None:
             return None
-        sizes = [model.size(text) for text in model.examples.texts]
-        return model.examples.start(lambda texts: self._batcher.submit(top_class_query(model), texts, sizes))
+        if model.name not in self._example_queries:
+            pending = self._submit(model, top_class_query(model), model.examples.texts)
+            self._example_queries[model.name] = pending
+        return self._example_queries[model.name]
 
-    async def table(self, request: Request, body: bytes, query: TableQuery) -> ScoredTable:
-        """Predict every row of a table."""
+    async def table(self, request: Request, body: bytes, query: TableQuery) -> dict[str, Any]:
+        """Predict every row of a table; `csv` of the answer, as bytes, is the table with the predictions."""
         model = find_model(self.models, query.model)
-        table, texts, column = await _run_job(
-            request, self._tables, lambda check: self._read_table(model, body, query, check)
-        )
-        pending = self._batcher.submit(prediction_query(model), texts, [model.size(text) for text in texts])
-        predictions = await await_result(request, pending.future)
-        max_bytes = self.settings.max_answer_bytes
-        csv = await _run_job(
-            request, self._tables, lambda check: write_table(table, model.labels, predictions, max_bytes, check)
-        )
-        return ScoredTable(model.name, model.labels, table, column, texts, predictions, csv)
 
-    def _read_table(
-        self, model: LoadedModel, body: bytes, query: TableQuery, check: Check
-    ) -> tuple[Table, list[str], str]:
-        """Return the table, its texts, and the name of their column."""
-        table = read_table(body, query.filename, self.settings, check)
-        column = text_column(table, query.column, model.classifier.about_.get("text"))
-        place = table.columns.index(column)
-        texts = [row[place] for row in table.rows]
-        self._check_lengths(texts, "Row", 1)
-        return table, texts, column
+        def read(check: Check) -> tuple[Table, str, list[str]]:
+            table = read_table(body, query.filename, self.settings, check)
+            column = text_column(table, query.column, model.classifier.about_.get("text"))
+            place = table.columns.index(column)
+            texts = [row[place] for row in table.rows]
+            self._check_lengths(texts, "Row", 1)
+            return table, column, texts
+
+        def write(check: Check) -> dict[str, Any]:
+            csv = write_table(table, model.labels, predictions, self.settings.max_answer_bytes, check)
+            summary = summarize_table(table, texts, model.labels, predictions)
+            return {"model": model.name, "labels": model.labels, "column": column, **summary, "csv": csv}
+
+        table, column, texts = await self._tables.run(request, read)
+        pending = self._submit(model, prediction_query(model), texts)
+        predictions: list[Prediction] = await await_result(request, pending.future)
+        return await self._tables.run(request, write)
+
+    def _submit(
+        self, model: LoadedModel, query: ModelQuery, texts: Sequence[str], items: Sequence[Any] | None = None
+    ) -> PendingQuery:
+        """Let the batcher answer a query; its items are the texts, or one for each text."""
+        return self._batcher.submit(query, texts if items is None else items, [model.size(text) for text in texts])
 
     def _check_texts(self, texts: Sequence[str], limit: int) -> None:
         if len(texts) > limit:
@@ -222,23 +208,6 @@ class Api:
                 raise InvalidRequest(
                     f"{name} {number} has {len(text):,} characters; the limit is {limit:,}. Shorten it."
                 )
-
-
-async def _run_job(
-    request: Request,
-    queue: JobQueue,
-    function: Callable[[Check], T],
-    timeout: float | None = None,
-    timeout_message: str = "",
-) -> T:
-    """Run a function in a queue, and cancel it when the request stops waiting. The time in the queue does not count."""
-    job = queue.submit(function)
-    try:
-        await await_result(request, job.started)
-        result: T = await await_result(request, job.result, timeout, timeout_message)
-        return result
-    finally:
-        queue.cancel(job, RequestTimeout(timeout_message))  # does nothing to a job that has ended
 
 
 def _check_hide(model: LoadedModel, requested: str | None) -> str:
@@ -284,11 +253,11 @@ def _words_json(model: LoadedModel, query: WordsQuery) -> dict[str, Any]:
     }
 
 
-def _matches(example: Example, query: ExamplesQuery) -> bool:
-    if query.show in ("right", "wrong") and example.right != (query.show == "right"):
+def _matches(example: dict[str, Any], query: ExamplesQuery) -> bool:
+    if query.show in ("right", "wrong") and example["right"] != (query.show == "right"):
         return False
-    if query.label and example.label != query.label:
+    if query.label and example["label"] != query.label:
         return False
-    if query.predicted and example.predicted != query.predicted:
+    if query.predicted and example["predicted"] != query.predicted:
         return False
-    return query.query.casefold() in example.text.casefold()
+    return query.query.casefold() in example["text"].casefold()

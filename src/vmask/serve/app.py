@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -13,18 +14,18 @@ from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Route
 
 from vmask import __version__
 from vmask.errors import VmaskError, did_you_mean
 from vmask.serve import schemas
 from vmask.serve.api import Api
 from vmask.serve.config import ServeConfig
-from vmask.serve.docs_page import docs_page
-from vmask.serve.http_errors import SafeJsonResponse, UnsupportedMediaType, detail_response, error_response
+from vmask.serve.http_errors import HttpError, SafeJsonResponse, detail_response, error_response
 from vmask.serve.loaded_model import LoadedModel, load_models
 from vmask.serve.monitor import Metrics, MetricsMiddleware
+from vmask.serve.page import docs_page, load_static_files
 from vmask.serve.security import SecurityMiddleware
-from vmask.serve.static_files import StaticFile, load_static_files
 
 DESCRIPTION = (
     "Predictions of text classifiers, and the words that decide them. Where the server was started with a token, every "
@@ -32,8 +33,28 @@ DESCRIPTION = (
 )
 MAX_HEADER = 500
 """Characters of a column name in a header of an answer, at most."""
-REVALIDATE = {"Cache-Control": "no-cache"}
-"""Browsers may store the page, but ask for it anew: the server may have been updated."""
+
+_FILE = {"schema": {"type": "string", "format": "binary"}}
+TABLE_CONTENT = {"text/csv": _FILE, "application/octet-stream": _FILE}
+"""The body of a request for a table, for the OpenAPI document."""
+SCORED_TABLE = {
+    "model": schemas.ScoredTable,
+    "content": {"text/csv": {"schema": {"type": "string"}}},
+    "description": "The table with predictions",
+    "headers": {
+        "X-Text-Column": {
+            "description": "The column of the texts, URL-encoded; of a CSV answer.",
+            "schema": {"type": "string"},
+        },
+        "X-Empty-Texts": {
+            "description": "Number of texts that are empty; they are scored like all others. Of a CSV answer.",
+            "schema": {"type": "integer"},
+        },
+    },
+}
+"""Its answer."""
+
+log = logging.getLogger(__name__)
 
 NoQuery = Annotated[schemas.NoQuery, Query()]
 
@@ -45,7 +66,7 @@ def create_app(
     data: str | None = None,
     data_dir: str | None = None,
     device: str = "auto",
-    say: Callable[[str], None] | None = None,
+    say: Callable[[str], None] = log.info,
 ) -> FastAPI:
     """Load model folders and return the app that serves them.
 
@@ -61,8 +82,7 @@ def create_app(
         ModelFolderError: if a folder holds no model.
     """
     settings = settings or ServeConfig()
-    messages = {} if say is None else {"say": say}
-    models = load_models(folders, data=data, data_dir=data_dir, device=device, examples=settings.examples, **messages)
+    models = load_models(folders, data=data, data_dir=data_dir, device=device, examples=settings.examples, say=say)
     return build_app(models, settings)
 
 
@@ -91,11 +111,8 @@ def build_app(models: Sequence[LoadedModel], settings: ServeConfig) -> FastAPI:
     )
     app.state.api, app.state.metrics = api, metrics
     _add_error_handlers(app)
-    _add_page(app, static_files)
-    _add_model_routes(app, api)
-    _add_text_routes(app, api)
-    _add_table_route(app, api)
-    _add_metrics_route(app, metrics)
+    app.router.routes.extend(Route(path, file, methods=["GET"]) for path, file in static_files.items())
+    _add_routes(app, api, metrics)
     paths = {getattr(route, "path", "") for route in app.routes}
     public = {*static_files, "/docs", "/openapi.json", "/healthz"}
     app.add_middleware(SecurityMiddleware, settings=settings, public=public, on_fault=metrics.faults.inc)
@@ -119,23 +136,11 @@ def _error_responses(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"model": schemas.Problem, "description": descriptions[code]} for code in (401, *codes)}
 
 
-def _add_page(app: FastAPI, static_files: dict[str, StaticFile]) -> None:
-    def handler_for(file: StaticFile) -> Callable[[], Any]:
-        async def send_file() -> Response:
-            return Response(file.content, media_type=file.content_type, headers=REVALIDATE)
-
-        return send_file
-
-    for path, file in static_files.items():
-        app.add_api_route(path, handler_for(file), methods=["GET", "HEAD"], include_in_schema=False)
-
+def _add_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
-        page = docs_page(app.openapi(), str(request.base_url).rstrip("/"))
-        return Response(page, media_type="text/html; charset=utf-8", headers=REVALIDATE)
+        return docs_page(app.openapi(), str(request.base_url).rstrip("/"))
 
-
-def _add_model_routes(app: FastAPI, api: Api) -> None:
     @app.get("/healthz", response_model=schemas.Health)
     async def health() -> Response:
         """Whether the server is running."""
@@ -163,8 +168,6 @@ def _add_model_routes(app: FastAPI, api: Api) -> None:
         answer = await api.examples(request, query)
         return SafeJsonResponse(answer, 202 if "preparing" in answer else 200)
 
-
-def _add_text_routes(app: FastAPI, api: Api) -> None:
     @app.post("/api/predict", response_model=schemas.Predictions, responses=_error_responses(400, 404, 413, 422, 429))
     async def predict(request: Request, body: schemas.PredictRequest, query: NoQuery) -> Response:
         """Classify texts, with hidden words if requested."""
@@ -177,53 +180,29 @@ def _add_text_routes(app: FastAPI, api: Api) -> None:
         """Score the words of texts. Slow explanations wait in a queue; close the connection to cancel one."""
         return SafeJsonResponse(await api.explain(request, body))
 
-
-def _add_table_route(app: FastAPI, api: Api) -> None:
-    file = {"schema": {"type": "string", "format": "binary"}}
-    content = {"text/csv": file, "application/octet-stream": file}
-    scored_table = {
-        "model": schemas.ScoredTable,
-        "content": {"text/csv": {"schema": {"type": "string"}}},
-        "description": "The table with predictions",
-        "headers": {
-            "X-Text-Column": {
-                "description": "The column of the texts, URL-encoded; of a CSV answer.",
-                "schema": {"type": "string"},
-            },
-            "X-Empty-Texts": {
-                "description": "Number of texts that are empty; they are scored like all others. Of a CSV answer.",
-                "schema": {"type": "integer"},
-            },
-        },
-    }
-
     @app.post(
         "/api/table",
         response_class=Response,
-        responses={200: scored_table, **_error_responses(404, 413, 415, 422, 429)},
-        openapi_extra={"requestBody": {"content": content, "required": True}},
+        responses={200: SCORED_TABLE, **_error_responses(404, 413, 415, 422, 429)},
+        openapi_extra={"requestBody": {"content": TABLE_CONTENT, "required": True}},
     )
     async def table(request: Request, query: Annotated[schemas.TableQuery, Query()]) -> Response:
         """Classify every row of a table: send a CSV, TSV or JSON lines file, get it back as CSV with predictions."""
         if request.headers.get("content-type", "").partition("/")[0] == "multipart":
-            raise UnsupportedMediaType("Send the file itself as the body of the request, not a form.")
+            raise HttpError("Send the file itself as the body of the request, not a form.", 415)
         scored = await api.table(request, await request.body(), query)
         if query.format == "json":
-            return SafeJsonResponse(scored.to_dict())
+            return SafeJsonResponse({**scored, "csv": scored["csv"].decode()})
         headers = {
             "Content-Disposition": f'attachment; filename="{safe_stem(query.filename)}-predicted.csv"',
-            "X-Text-Column": quote(scored.column[:MAX_HEADER], errors="replace"),
-            "X-Empty-Texts": str(scored.empty),
+            "X-Text-Column": quote(scored["column"][:MAX_HEADER], errors="replace"),
+            "X-Empty-Texts": str(scored["empty"]),
         }
-        return Response(scored.csv, media_type="text/csv; charset=utf-8", headers=headers)
+        return Response(scored["csv"], media_type="text/csv; charset=utf-8", headers=headers)
 
+    text = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics"}
 
-def _add_metrics_route(app: FastAPI, metrics: Metrics) -> None:
-    text: dict[int | str, dict[str, Any]] = {
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics"}
-    }
-
-    @app.get("/metrics", response_class=Response, responses={**text, **_error_responses()})
+    @app.get("/metrics", response_class=Response, responses={200: text, **_error_responses()})
     async def render_metrics() -> Response:
         """Metrics for Prometheus: requests, latencies, faults, queues, the models, the process."""
         return Response(metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -240,18 +219,18 @@ def safe_stem(filename: str) -> str:
 
 
 def _add_error_handlers(app: FastAPI) -> None:
-    async def handle_vmask_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, VmaskError)
+    @app.exception_handler(VmaskError)
+    async def handle_vmask_error(request: Request, error: VmaskError) -> Response:
         return error_response(error)
 
-    async def handle_validation_error(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
+    @app.exception_handler(RequestValidationError)
+    async def handle_validation_error(request: Request, error: RequestValidationError) -> Response:
         operation = app.openapi()["paths"][request.scope["route"].path][request.method.lower()]
         parameters = [parameter["name"] for parameter in operation.get("parameters", ())]
         return detail_response(validation_message(error.errors()[0], parameters), 422)
 
-    async def handle_http_exception(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
+    @app.exception_handler(HTTPException)
+    async def handle_http_exception(request: Request, error: HTTPException) -> Response:
         messages = {
             400: "The body of the request is not JSON that can be read.",
             404: "There is nothing here. /docs lists what there is.",
@@ -260,13 +239,9 @@ def _add_error_handlers(app: FastAPI) -> None:
         detail = messages.get(error.status_code, str(error.detail))
         return detail_response(detail, error.status_code, error.headers)
 
-    app.add_exception_handler(VmaskError, handle_vmask_error)
-    app.add_exception_handler(RequestValidationError, handle_validation_error)
-    app.add_exception_handler(HTTPException, handle_http_exception)
-
 
 def validation_message(error: dict[str, Any], parameters: Sequence[str] = ()) -> str:
-    """Return an error of pydantic as a sentence.
+    """Return an error of pydantic as a sentence; FastAPI's own answer is a list, without the fix.
 
     Args:
         error: the error, as pydantic describes it.

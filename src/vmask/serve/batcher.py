@@ -1,8 +1,10 @@
-"""Dynamic batching: one thread joins the queries of many requests into calls of the model."""
+"""Dynamic batching: one thread joins the queries of many requests into calls of the model.
+
+FastAPI would call a model for every request, which is much slower than a call for many.
+"""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from vmask.serve.http_errors import ShuttingDown
+from vmask.serve.jobs import Worker
 
 Run = Callable[[list[Any]], Sequence[Any]]
 """Computes one answer for each item. An exception among the answers is the error of that item alone."""
@@ -59,6 +61,11 @@ class PendingQuery:
         """Share of the items that are answered, from 0 to 1."""
         return len(self.answers) / max(len(self.items), 1)
 
+    def cancel(self, reason: Exception) -> None:
+        """Drop the query; `reason` becomes the exception of its future."""
+        with suppress(InvalidStateError):
+            self.future.set_exception(reason)
+
     def next_items(self, budget: int) -> list[Any]:
         """Return the next items: at least one, and as many as fit into the budget."""
         start = stop = len(self.answers)
@@ -72,7 +79,7 @@ Batch = list[tuple[PendingQuery, list[Any]]]
 """Queries with equal keys, and the items of each that are computed together."""
 
 
-class Batcher:
+class Batcher(Worker[PendingQuery, Batch]):
     """A thread that answers queries, those with equal keys together.
 
     A query that does not fit into one call goes to the end of the line after each call, so that a request of a few
@@ -83,68 +90,19 @@ class Batcher:
     """
 
     def __init__(self, on_batch: OnBatch = lambda query, items, seconds: None) -> None:
+        super().__init__("predictions")
         self._on_batch = on_batch
-        self._waiting: deque[PendingQuery] = deque()
-        self._ready = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._closed = False
-
-    def __len__(self) -> int:
-        """Return the number of queries that wait."""
-        return len(self._waiting)
 
     def submit(self, query: ModelQuery, items: Sequence[Any], sizes: Sequence[int]) -> PendingQuery:
-        """Add a query to the line.
-
-        Args:
-            query: what to compute.
-            items: inputs, e.g. texts.
-            sizes: size of each item, in the unit of `query.budget`.
-
-        Raises:
-            ShuttingDown: if the batcher is closed.
-        """
+        """Add a query to the line, see `PendingQuery`; a closed batcher raises `ShuttingDown`."""
         pending = PendingQuery(query, items, sizes)
-        with self._ready:
-            if self._closed:
-                raise ShuttingDown("The server is shutting down.")
-            if not items:
-                pending.future.set_result([])
-                return pending
-            self._waiting.append(pending)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="vmask-predict", daemon=True)
-                self._thread.start()
-            self._ready.notify()
+        if items:
+            self._append(pending)
+        else:
+            pending.future.set_result([])
         return pending
 
-    def close(self, seconds: float = 0.0) -> bool:
-        """Fail all queries, wait up to `seconds` for the thread, and return whether it has ended."""
-        with self._ready:
-            self._closed = True
-            for pending in self._waiting:
-                _fail(pending, ShuttingDown("The server is shutting down."))
-            self._waiting.clear()
-            self._ready.notify()
-        if self._thread is not None:
-            self._thread.join(seconds)
-        return self._thread is None or not self._thread.is_alive()
-
-    def _work(self) -> None:
-        while True:
-            with self._ready:
-                self._ready.wait_for(lambda: self._waiting or self._closed)
-                if self._closed:
-                    return
-                batch = self._next_batch()
-            if batch:
-                _compute(batch, self._on_batch)
-                with self._ready:
-                    for pending, _ in batch:
-                        self._settle(pending)
-            del batch  # keep nothing of a request while waiting for the next
-
-    def _next_batch(self) -> Batch:
+    def _next_task(self) -> Batch:
         """Return the next items of all queries whose key equals that of the first in line."""
         self._waiting = deque(pending for pending in self._waiting if not pending.future.done())
         if not self._waiting:
@@ -160,6 +118,36 @@ class Batcher:
                 batch.append((pending, items))
         return batch
 
+    def _run(self, task: Batch) -> None:
+        if not task:
+            return
+        self._compute(task)
+        with self._ready:
+            for pending, _ in task:
+                self._settle(pending)
+
+    def _compute(self, batch: Batch) -> None:
+        """Answer the items of a batch in one call. If the call fails, repeat it for each query alone."""
+        query, began = batch[0][0].query, time.perf_counter()
+        try:
+            answers = list(query.run([item for _, items in batch for item in items]))
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0][0].cancel(error)
+            else:
+                for part in batch:
+                    self._compute([part])
+            return
+        self._on_batch(query, len(answers), time.perf_counter() - began)
+        start = 0
+        for pending, items in batch:
+            own_answers = answers[start : start + len(items)]
+            start += len(items)
+            failure = next((answer for answer in own_answers if isinstance(answer, Exception)), None)
+            if failure is not None:
+                pending.cancel(failure)
+            pending.answers.extend(own_answers)
+
     def _settle(self, pending: PendingQuery) -> None:
         """Resolve a query that is answered; move one that is not to the end of the line."""
         with suppress(ValueError):
@@ -171,31 +159,3 @@ class Batcher:
         else:
             with suppress(InvalidStateError):  # cancelled this very moment
                 pending.future.set_result(pending.answers)
-
-
-def _compute(batch: Batch, on_batch: OnBatch) -> None:
-    """Answer the items of a batch in one call. If the call fails, repeat it for each query alone."""
-    query, began = batch[0][0].query, time.perf_counter()
-    try:
-        answers = list(query.run([item for _, items in batch for item in items]))
-    except Exception as error:
-        if len(batch) == 1:
-            _fail(batch[0][0], error)
-        else:
-            for part in batch:
-                _compute([part], on_batch)
-        return
-    on_batch(query, len(answers), time.perf_counter() - began)
-    start = 0
-    for pending, items in batch:
-        own_answers = answers[start : start + len(items)]
-        start += len(items)
-        failure = next((answer for answer in own_answers if isinstance(answer, Exception)), None)
-        if failure is not None:
-            _fail(pending, failure)
-        pending.answers.extend(own_answers)
-
-
-def _fail(pending: PendingQuery, error: Exception) -> None:
-    with suppress(InvalidStateError):
-        pending.future.set_exception(error)

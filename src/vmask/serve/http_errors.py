@@ -19,42 +19,21 @@ class HttpError(VmaskError):
     """A request that is answered with an error.
 
     Unlike Starlette's `HTTPException` it is a `VmaskError`, so it can be raised by code that knows nothing of routes,
-    and by the middleware, which runs outside of Starlette's exception handlers.
+    and by the middleware, which runs outside of Starlette's exception handlers. Errors that are caught, or raised in
+    several rooms of the server, have a class of their own.
 
     Args:
         message: what is wrong and how to put it right.
+        status: HTTP status of the answer; by default that of the class.
         headers: added to the answer.
-
-    Attributes:
-        status: HTTP status of the answer.
     """
 
     status = 500
 
-    def __init__(self, message: str, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
+        self.status = status or self.status
         self.headers = dict(headers or {})
-
-
-class BadRequest(HttpError):
-    """The request is not clear about what it is."""
-
-    status = 400
-
-
-class Unauthorized(HttpError):
-    """The token is missing or wrong."""
-
-    status = 401
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, {"WWW-Authenticate": 'Bearer realm="vmask"'})
-
-
-class Forbidden(HttpError):
-    """The request names another host, or comes from a page of another site."""
-
-    status = 403
 
 
 class NotFound(HttpError):
@@ -74,17 +53,14 @@ class ShuttingDown(HttpError):
 
     status = 410
 
+    def __init__(self) -> None:
+        super().__init__("The server is shutting down.")
+
 
 class PayloadTooLarge(HttpError):
     """The request or its answer is larger than the limit."""
 
     status = 413
-
-
-class UnsupportedMediaType(HttpError):
-    """The body of the request has a content type that is not supported."""
-
-    status = 415
 
 
 class InvalidRequest(HttpError):
@@ -94,23 +70,21 @@ class InvalidRequest(HttpError):
 
 
 class TooManyRequests(HttpError):
-    """The server is busy.
-
-    Args:
-        message: what is wrong and how to put it right.
-        retry_seconds: after how many seconds the client should try again.
-    """
+    """The server is busy; the client should try again after `retry_seconds`."""
 
     status = 429
 
     def __init__(self, message: str, retry_seconds: int = 2) -> None:
-        super().__init__(message, {"Retry-After": str(retry_seconds)})
+        super().__init__(message, headers={"Retry-After": str(retry_seconds)})
 
 
 class ClientDisconnected(HttpError):
     """The client has closed the connection, so nobody reads this answer."""
 
     status = 499
+
+    def __init__(self) -> None:
+        super().__init__("The client has closed the connection.")
 
 
 class SafeJsonResponse(JSONResponse):

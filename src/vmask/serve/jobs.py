@@ -1,18 +1,105 @@
-"""Long computations, one after the other in a thread of their own. They can be cancelled, and the queue is bounded."""
+"""Work in threads: a thread with its line of work, jobs that can be cancelled, and requests that wait for a result."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
-from vmask.serve.http_errors import ShuttingDown, TooManyRequests
+from starlette.requests import Request
+
+from vmask.serve.http_errors import ClientDisconnected, RequestTimeout, ShuttingDown, TooManyRequests
 
 Check = Callable[[], None]
 """Called often by a computation; raises an exception if the computation is cancelled."""
+
+
+class Cancellable(Protocol):
+    """What stands in the line of a worker."""
+
+    def cancel(self, reason: Exception) -> None:
+        """End the work; `reason` becomes the exception of its result."""
+
+
+Work = TypeVar("Work", bound=Cancellable)
+Task = TypeVar("Task")
+T = TypeVar("T")
+
+
+class Worker(Generic[Work, Task]):
+    """A thread that takes tasks from a line. It is started by the first piece of work.
+
+    `ThreadPoolExecutor` has no limit and no length for its line, and the interpreter waits for its threads at exit.
+
+    Args:
+        name: what the work is called in messages.
+        max_queue: pieces of work that may wait while one is done; None for no limit.
+    """
+
+    def __init__(self, name: str, max_queue: int | None = None) -> None:
+        self._name, self._max_queue = name, max_queue
+        self._waiting: deque[Work] = deque()
+        self._ready = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def __len__(self) -> int:
+        """Return the length of the line."""
+        return len(self._waiting)
+
+    def _append(self, work: Work) -> None:
+        """Add work to the end of the line.
+
+        Raises:
+            ShuttingDown: if the worker is closed.
+            TooManyRequests: if the line is full.
+        """
+        with self._ready:
+            if self._closed:
+                raise ShuttingDown
+            if self._max_queue is not None and self._unfinished() and len(self) >= self._max_queue:
+                raise TooManyRequests(f"{self._max_queue} {self._name} are waiting already, the limit. Try again soon.")
+            self._waiting.append(work)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=f"vmask-{self._name}", daemon=True)
+                self._thread.start()
+            self._ready.notify()
+
+    def close(self, seconds: float = 0.0) -> bool:
+        """Cancel all work, wait up to `seconds` for the thread, and return whether it has ended."""
+        with self._ready:
+            self._closed = True
+            for work in self._unfinished():
+                work.cancel(ShuttingDown())
+            self._waiting.clear()
+            self._ready.notify()
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return self._thread is None or not self._thread.is_alive()
+
+    def _work(self) -> None:
+        while True:
+            with self._ready:
+                self._ready.wait_for(lambda: self._waiting or self._closed)
+                if self._closed:
+                    return
+                task = self._next_task()
+            self._run(task)
+            del task  # keep nothing of a request while waiting for the next
+
+    def _unfinished(self) -> list[Work]:
+        return list(self._waiting)
+
+    def _next_task(self) -> Task:
+        """Return what to do next; the line is not empty."""
+        raise NotImplementedError
+
+    def _run(self, task: Task) -> None:
+        raise NotImplementedError
 
 
 class JobCancelled(Exception):
@@ -37,11 +124,7 @@ class Job:
         self.result: Future[Any] = Future()
 
     def check(self) -> None:
-        """Do nothing, unless the job is cancelled.
-
-        Raises:
-            JobCancelled: if it is.
-        """
+        """Raise `JobCancelled` if the job is cancelled."""
         if self._cancelled.is_set():
             raise JobCancelled
 
@@ -69,44 +152,17 @@ class Job:
             del self._function  # and the texts with it
 
 
-class JobQueue:
-    """A thread that runs one job after the other.
-
-    Args:
-        max_queue: jobs that may wait while one runs.
-        name: what the jobs are called in messages.
-    """
+class JobQueue(Worker[Job, Job]):
+    """A thread that runs one job after the other."""
 
     def __init__(self, max_queue: int, name: str = "explanations") -> None:
-        self._max_queue, self._name = max_queue, name
-        self._waiting: deque[Job] = deque()
+        super().__init__(name, max_queue)
         self._running: Job | None = None
-        self._ready = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self._closed = False
-
-    def __len__(self) -> int:
-        """Return the number of jobs that wait."""
-        return len(self._waiting)
 
     def submit(self, function: Callable[[Check], Any]) -> Job:
-        """Add a job to the queue.
-
-        Raises:
-            TooManyRequests: if the queue is full.
-            ShuttingDown: if it is closed.
-        """
+        """Add a job to the queue; a full one raises `TooManyRequests`, a closed one `ShuttingDown`."""
         job = Job(function)
-        with self._ready:
-            if self._closed:
-                raise ShuttingDown("The server is shutting down.")
-            if (self._running is not None or self._waiting) and len(self._waiting) >= self._max_queue:
-                raise TooManyRequests(f"{self._max_queue} {self._name} are waiting already, the limit. Try again soon.")
-            self._waiting.append(job)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name=f"vmask-{self._name}", daemon=True)
-                self._thread.start()
-            self._ready.notify()
+        self._append(job)
         return job
 
     def cancel(self, job: Job, reason: Exception | None = None) -> None:
@@ -115,26 +171,68 @@ class JobQueue:
             self._waiting.remove(job)
         job.cancel(reason)
 
-    def close(self, seconds: float = 0.0) -> bool:
-        """Cancel all jobs, wait up to `seconds` for the thread, and return whether it has ended."""
-        with self._ready:
-            self._closed = True
-            jobs = [*self._waiting, *([self._running] if self._running else [])]
-            self._waiting.clear()
-            self._ready.notify()
-        for job in jobs:
-            job.cancel(ShuttingDown("The server is shutting down."))
-        if self._thread is not None:
-            self._thread.join(seconds)
-        return self._thread is None or not self._thread.is_alive()
+    async def run(
+        self, request: Request, function: Callable[[Check], T], timeout: float | None = None, timeout_message: str = ""
+    ) -> T:
+        """Run a job, and cancel it when the request stops waiting. The time in the queue does not count."""
+        job = self.submit(function)
+        try:
+            await await_result(request, job.started)
+            result: T = await await_result(request, job.result, timeout, timeout_message)
+            return result
+        finally:
+            self.cancel(job, RequestTimeout(timeout_message))  # does nothing to a job that has ended
 
-    def _work(self) -> None:
-        while True:
-            with self._ready:
-                self._running = None
-                self._ready.wait_for(lambda: self._waiting or self._closed)
-                if self._closed:
-                    return
-                job = self._running = self._waiting.popleft()
-            job.run()
-            del job
+    def _unfinished(self) -> list[Job]:
+        return [*self._waiting, *([self._running] if self._running else [])]
+
+    def _next_task(self) -> Job:
+        self._running = self._waiting.popleft()
+        return self._running
+
+    def _run(self, task: Job) -> None:
+        task.run()
+        with self._ready:
+            self._running = None
+
+
+async def await_result(
+    request: Request,
+    future: Future[T],
+    timeout: float | None = None,
+    timeout_message: str = "",
+    *,
+    cancel: bool = True,
+) -> T:
+    """Wait for the result of a future that another thread sets, but no longer than the client does.
+
+    Args:
+        request: the request that waits; its body must have been read.
+        future: the result.
+        timeout: seconds to wait at most.
+        timeout_message: message of the error after that time.
+        cancel: cancel the future when this request stops waiting. Choose False if other requests wait for it too.
+
+    Raises:
+        ClientDisconnected: as soon as the client closes the connection.
+        RequestTimeout: after `timeout` seconds.
+    """
+    result: asyncio.Future[T] = asyncio.wrap_future(future)
+    disconnect = asyncio.ensure_future(_wait_for_disconnect(request))
+    either: set[asyncio.Future[Any]] = {result, disconnect}
+    try:
+        await asyncio.wait(either, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+        if result.done():
+            return result.result()
+        disconnected = disconnect.done()
+    finally:
+        disconnect.cancel()
+        if cancel and not result.done():
+            result.cancel()  # and `future` with it
+    raise ClientDisconnected if disconnected else RequestTimeout(timeout_message)
+
+
+async def _wait_for_disconnect(request: Request) -> None:
+    """Return when the client has closed the connection. `Request.is_disconnected` only polls."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,21 +1,28 @@
-"""Models that are loaded, each with a name and its test examples."""
+"""Models that are loaded, each with a name and test examples of the dataset that it was trained on."""
 
 from __future__ import annotations
 
 import logging
+import os
+import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vmask._core.wording import unused_name
 from vmask.classifier import TextClassifier
+from vmask.data.card import card_folder
+from vmask.data.downloads import ASSETS, cache_dir
+from vmask.data.recorded_source import dataset_of
+from vmask.errors import PluginError, VmaskError
 from vmask.explain.contract import Explainer
 from vmask.inference.predictor import WordImportance
-from vmask.serve.cancellable import slice_positions
-from vmask.serve.examples import Examples
 from vmask.serve.http_errors import NotFound
-from vmask.serve.page_options import applicable_explainers
+from vmask.serve.page import applicable_explainers
+from vmask.serve.queries import slice_positions
 
 CHARACTERS_PER_WORD = 4
 """For an estimate of the length of a text before it is split into words."""
@@ -23,8 +30,93 @@ BATCH_POSITIONS = 8192
 """Token positions of a call for predictions, at most. Larger ones are no faster, and other requests wait for them."""
 FACTS = ("dataset", "test_accuracy", "test_n", "dev_accuracy", "best_epoch", "epochs")
 """Metadata of a model folder that the page shows. It contains no paths of this machine."""
+SPLIT = "test"
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Test texts and their labels.
+
+    Attributes:
+        dataset: name of the dataset.
+        split: name of the split.
+        texts: the texts.
+        labels: a label for each text.
+        numbers: position of each text in the split.
+    """
+
+    dataset: str
+    split: str
+    texts: list[str]
+    labels: list[str]
+    numbers: list[int]
+
+    def describe(self) -> dict[str, Any]:
+        """Return their description for the page."""
+        return {"dataset": self.dataset, "split": self.split, "n": len(self.texts)}
+
+    def with_predictions(self, answers: Sequence[tuple[int, float]], labels: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the examples as JSON values; `answers` are the index and probability of each text's best class."""
+        return [
+            {
+                "number": number,
+                "text": text,
+                "label": label,
+                "predicted": labels[best],
+                "probability": probability,
+                "right": labels[best] == label,
+            }
+            for number, text, label, (best, probability) in zip(
+                self.numbers, self.texts, self.labels, answers, strict=True
+            )
+        ]
+
+    @classmethod
+    def find(
+        cls, about: Mapping[str, Any], data: str | None, data_dir: str | None, max_examples: int
+    ) -> tuple[Examples | None, str]:
+        """Return the test examples of the data that a model was trained on, or None and the reason.
+
+        Nothing is downloaded for them: without `data`, only local data is read.
+
+        Args:
+            about: metadata of the model folder.
+            data: dataset, file or folder to use instead.
+            data_dir: folder with local datasets.
+            max_examples: maximum number of examples; 0 for none.
+        """
+        if not max_examples:
+            return None, "They are switched off."
+        source = data or str(about.get("source") or about.get("dataset") or "")
+        if data is None and source and not _is_local(source, data_dir):
+            name = about.get("dataset") or Path(source).name  # the page shows it: no path of this machine
+            return None, f"The data '{name}' is not on this machine. Name it with --data or --data-dir."
+        try:
+            dataset = dataset_of(about, data, data_dir)
+        except VmaskError as error:
+            return None, str(error)
+        split = dataset.splits.get(SPLIT)
+        if split is None or not len(split) or not split.labels:
+            return None, f"The data '{dataset.name}' has no {SPLIT} split."
+        rows = list(range(len(split)))
+        if len(rows) > max_examples:  # the same sample every time
+            rows = sorted(random.Random(0).sample(rows, max_examples))
+        texts, labels = [split.texts[row] for row in rows], [split.labels[row] for row in rows]
+        return cls(dataset.name, SPLIT, texts, labels, rows), ""
+
+
+def _is_local(source: str, data_dir: str | None) -> bool:
+    """Whether a dataset is on this machine, so that it can be read without a network."""
+    root = data_dir or os.environ.get("VMASK_DATA")
+    if os.path.exists(source) or (root and os.path.isdir(Path(root).expanduser() / source)):  # noqa: PTH110, PTH112
+        return True  # unlike those of `Path`, these functions accept names that are too long
+    if source in ASSETS:
+        return (cache_dir() / source).is_dir()
+    with suppress(PluginError):  # a dataset of another package
+        return card_folder(source) is not None
+    return False
 
 
 @dataclass(eq=False)
@@ -58,11 +150,7 @@ class LoadedModel:
         return min(len(text) // CHARACTERS_PER_WORD + 1, self.max_words)
 
     def words(self) -> Sequence[WordImportance]:
-        """Return all words by importance; they are computed on the first call.
-
-        Raises:
-            NoWordScores: if the model learns no ranking of words.
-        """
+        """Return all words by importance, computed on the first call; without a ranking it raises `NoWordScores`."""
         with self._lock:
             if self._words is None:
                 self._words = self.predictor.word_importance(0)
@@ -75,11 +163,7 @@ class LoadedModel:
         return f"{title} on {dataset}" if dataset else title
 
     def describe(self, explainers: Mapping[str, type[Explainer]]) -> dict[str, Any]:
-        """Return the description of the model for the page.
-
-        Args:
-            explainers: the explainers that are available, by name.
-        """
+        """Return the description of the model for the page; `explainers` are those that are available, by name."""
         plan = self.classifier.plan_
         description: dict[str, Any] = {
             "name": self.name,
@@ -92,12 +176,11 @@ class LoadedModel:
             "ranks": self.ranks_words,
             "max_words": self.max_words,
             "examples": self.examples.describe() if self.examples else None,
-            "about": self.facts(),
+            "about": self._facts(),
         }
         return description if self.examples else {**description, "no_examples": self.no_examples}
 
-    def facts(self) -> dict[str, str | int | float]:
-        """Return facts about the training, by name."""
+    def _facts(self) -> dict[str, str | int | float]:
         about, data = self.classifier.about_, self.classifier.data_
         facts = {name: about[name] for name in FACTS if isinstance(about.get(name), (str, int, float))}
         facts |= {name: data[name] for name in ("train", "dev", "vocabulary") if isinstance(data.get(name), int)}
@@ -115,19 +198,7 @@ def load_models(
     examples: int = 2000,
     say: Callable[[str], None] = log.info,
 ) -> list[LoadedModel]:
-    """Load model folders, each with its test examples if its data is found.
-
-    Args:
-        folders: the model folders.
-        data: dataset, file or folder to take examples from; by default the one a model was trained on.
-        data_dir: folder with local datasets.
-        device: where to compute.
-        examples: maximum number of examples of a model.
-        say: called with a message for each model without examples.
-
-    Raises:
-        ModelFolderError: if a folder holds no model.
-    """
+    """Load model folders, each with at most `examples` test examples if its data is found. See `create_app`."""
     paths = [Path(folder) for folder in folders]
     models = []
     for path, name in zip(paths, unique_names(paths), strict=True):
@@ -148,20 +219,12 @@ def unique_names(paths: Sequence[Path]) -> list[str]:
     names: list[str] = []
     for path in paths:
         folder = path.resolve().name.encode("utf-8", "replace").decode() or "model"
-        name, number = folder, 1
-        while name in names:
-            number += 1
-            name = f"{folder}-{number}"
-        names.append(name)
+        names.append(unused_name(folder, names, "-"))
     return names
 
 
 def find_model(models: Sequence[LoadedModel], name: str | None) -> LoadedModel:
-    """Return the model of a name, or the first model if no name is given.
-
-    Raises:
-        NotFound: if there is no such model.
-    """
+    """Return the model of a name, or the first model if no name is given; an unknown name raises `NotFound`."""
     if not name:
         return models[0]
     for model in models:

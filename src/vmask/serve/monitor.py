@@ -23,11 +23,7 @@ log = logging.getLogger("vmask.access")
 
 
 class Metrics:
-    """The metrics of a server.
-
-    Args:
-        models: the models that it serves.
-    """
+    """The metrics of a server, of the models that it serves."""
 
     def __init__(self, models: Sequence[LoadedModel]) -> None:
         self._registry = registry = CollectorRegistry()
@@ -76,15 +72,10 @@ class Metrics:
 
 
 class MetricsMiddleware:
-    """ASGI middleware that counts, times and logs every request.
+    """ASGI middleware that counts and times every request, and logs it if `access_log`.
 
-    It logs itself, because uvicorn's access log contains the query, and with it texts and names that a client chose.
-
-    Args:
-        app: the wrapped app.
-        metrics: the metrics to update.
-        paths: paths that get a label of their own.
-        access_log: whether to log every request.
+    Prometheus's client counts no requests, and uvicorn's log has the query, and with it texts that a client chose.
+    Only `paths` get labels of their own.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, paths: Collection[str], access_log: bool) -> None:

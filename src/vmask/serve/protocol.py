@@ -36,12 +36,12 @@ class LimitedProtocol(H11Protocol):
     Attributes:
         settings: the limits.
         clients: number of connections by client address.
-        callbacks: called with the reason when a connection is closed.
+        report: called with the reason when a connection is closed.
     """
 
     settings: ClassVar[ServeConfig]
     clients: ClassVar[Counter[str]]
-    callbacks: ClassVar[list[Callable[[str], None]]]
+    report: ClassVar[staticmethod[[str], None]]
 
     _timer: asyncio.TimerHandle | None = None
     _header_awaited_since: float | None = None
@@ -114,7 +114,7 @@ class LimitedProtocol(H11Protocol):
         if unsent_bytes != self._unsent_bytes:
             self._unsent_bytes, self._last_read = unsent_bytes, now
         elif unsent_bytes and now - self._last_read > body:
-            self._report("answer not taken")
+            self.report("answer not taken")
             self.transport.abort()
         elif self._header_awaited_since is not None and now - self._header_awaited_since > header:
             if self._header_started:
@@ -124,13 +124,9 @@ class LimitedProtocol(H11Protocol):
             self._header_awaited_since = None
         self._timer = self.loop.call_later(min(header, body, 8.0) / CHECKS_PER_TIMEOUT, self._check_timeouts)
 
-    def _report(self, reason: str) -> None:
-        for callback in self.callbacks:
-            callback(reason)
-
     def _send_error(self, status: int, reason: str, detail: str) -> None:
         """Answer without the app, and close the connection."""
-        self._report(reason)
+        self.report(reason)
         body = json.dumps({"detail": detail}).encode()
         lines = [
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
@@ -148,7 +144,7 @@ class LimitedProtocol(H11Protocol):
             started = self.cycle.response_started and not self.cycle.response_complete
             self._drop_request()
             if started:
-                self._report("malformed")
+                self.report("malformed")
                 self.transport.close()
                 return
         self._send_error(400, "malformed", "This is no HTTP request that can be read.")
@@ -162,12 +158,7 @@ class LimitedProtocol(H11Protocol):
             self.transport.close()
 
 
-def limited_protocol(settings: ServeConfig, *callbacks: Callable[[str], None]) -> type[LimitedProtocol]:
-    """Return the protocol class for a server.
-
-    Args:
-        settings: the limits.
-        callbacks: called with the reason when a connection is closed.
-    """
-    attributes = {"settings": settings, "clients": Counter(), "callbacks": list(callbacks)}
+def limited_protocol(settings: ServeConfig, report: Callable[[str], None]) -> type[LimitedProtocol]:
+    """Return the protocol class for a server; its arguments are attributes of the class."""
+    attributes = {"settings": settings, "clients": Counter(), "report": staticmethod(report)}
     return type("Protocol", (LimitedProtocol,), attributes)

@@ -6,11 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from vmask.serve.page_options import MAX_INTEGER
+from vmask.serve.page import MAX_INTEGER
 
 Show = Literal["all", "right", "wrong", "uncertain"]
 Sort = Literal["importance", "count", "word"]
 TableFormat = Literal["csv", "json"]
+ModelName = Annotated[str | None, Field(description="Name of a model; by default the first.")]
+Probability = Annotated[float | None, Field(description="Of the predicted class.")]
 WordNumber = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 MAX_LISTED = 1000
 """Words or examples in an answer, at most."""
@@ -23,7 +25,7 @@ class NoQuery(BaseModel):
 
 
 class _ModelQuery(NoQuery):
-    model: str | None = Field(None, description="Name of a model; by default the first.")
+    model: ModelName = None
 
 
 class WordsQuery(_ModelQuery):
@@ -67,7 +69,7 @@ class PredictRequest(_Body):
     """Texts to classify."""
 
     texts: list[str] = Field(description="The texts.", examples=[["A charming film.", "A dull film."]])
-    model: str | None = Field(None, description="Name of a model; by default the first.")
+    model: ModelName = None
     hidden: list[list[WordNumber]] | None = Field(
         None, description="For every text the indices of the words to hide, from 0.", examples=[[[1], []]]
     )
@@ -79,7 +81,7 @@ class ExplainRequest(_Body):
     """Texts to explain."""
 
     texts: list[str] = Field(description="The texts.", examples=[["A charming film with a clumsy ending."]])
-    model: str | None = Field(None, description="Name of a model; by default the first.")
+    model: ModelName = None
     explainer: str | None = Field(None, description="Name of an explainer; by default the model's first.")
     target: str | None = Field(None, description="Label to explain; by default the predicted one of each text.")
     hide: str | None = Field(None, description="How words are hidden, by explainers that hide words.")
@@ -119,11 +121,14 @@ class Predicted(BaseModel):
     words: list[Span] | None = Field(None, description="Only if requested.")
 
 
-class Predictions(BaseModel):
-    """A prediction for every text."""
-
+class _Answer(BaseModel):
     model: str
     labels: list[str]
+
+
+class Predictions(_Answer):
+    """A prediction for every text."""
+
     predictions: list[Predicted]
 
 
@@ -154,11 +159,9 @@ class Explained(BaseModel):
     words: list[ScoredWord]
 
 
-class Explanations(BaseModel):
+class Explanations(_Answer):
     """An explanation for every text."""
 
-    model: str
-    labels: list[str]
     explanations: list[Explained]
     milliseconds: float
 
@@ -187,7 +190,7 @@ class ShownExample(BaseModel):
     text: str
     label: str
     predicted: str
-    probability: float | None = Field(description="Of the predicted class.")
+    probability: Probability
     right: bool
 
 
@@ -213,14 +216,12 @@ class PreviewRow(BaseModel):
 
     text: str
     label: str
-    probability: float | None = Field(description="Of the predicted class.")
+    probability: Probability
 
 
-class ScoredTable(BaseModel):
+class ScoredTable(_Answer):
     """A table with predictions."""
 
-    model: str
-    labels: list[str]
     column: str = Field(description="Column of the texts.")
     total: int = Field(description="Number of rows.")
     empty: int = Field(description="Number of texts that are empty; they are scored like all others.")

@@ -15,24 +15,21 @@ import asyncio
 import hmac
 import ipaddress
 import logging
-from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
 from vmask.serve.http_errors import (
-    BadRequest,
     ClientDisconnected,
-    Forbidden,
     HttpError,
     PayloadTooLarge,
     RequestTimeout,
-    SafeJsonResponse,
     TooManyRequests,
-    Unauthorized,
+    detail_response,
     error_response,
 )
 
@@ -95,15 +92,14 @@ class SecurityMiddleware:
             body = await self._body_in_time(scope, receive)
             await self._answer(scope, _replay_body(body, receive), sender)
         except HttpError as error:
-            await self._send_error(error, scope, receive, sender)
+            error.headers["Connection"] = "close"  # the rest of the body is not read
+            await error_response(error)(scope, receive, sender)
         except Exception:
             log.exception("A request could not be answered.")
             self._on_fault()
             if sender.started:
                 raise
-            fault = SafeJsonResponse(
-                {"detail": "This is a fault in vmask; the server's output has the traceback."}, 500
-            )
+            fault = detail_response("This is a fault in vmask; the server's output has the traceback.", 500)
             await fault(scope, receive, sender)
 
     async def _answer(self, scope: Scope, receive: Receive, sender: _HeaderSender) -> None:
@@ -117,25 +113,21 @@ class SecurityMiddleware:
         finally:
             self._in_progress -= 1
 
-    async def _send_error(self, error: HttpError, scope: Scope, receive: Receive, sender: _HeaderSender) -> None:
-        """Answer with an error and close the connection: the rest of the body is not read."""
-        error.headers["Connection"] = "close"
-        await error_response(error)(scope, receive, sender)
-
     def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_known_host(hosts[0]):
-            raise Forbidden(
+            raise HttpError(
                 f"This server is not known as {', '.join(hosts) or 'nothing'!r}. Call it by its address, or start it "
-                "with --allow-host NAME."
+                "with --allow-host NAME.",
+                403,
             )
         if "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may read the one and this server the other, and see different requests (request smuggling).
-            raise BadRequest("A request has a Content-Length or a Transfer-Encoding, not both.")
+            raise HttpError("A request has a Content-Length or a Transfer-Encoding, not both.", 400)
         has_data = scope["method"] not in SAFE_METHODS or scope["path"] not in self._public
         if has_data and self._from_other_site(headers, hosts[0]):
-            raise Forbidden("Pages of other addresses may not ask this server. Open the server's own page.")
+            raise HttpError("Pages of other addresses may not ask this server. Open the server's own page.", 403)
         if self._token is not None and scope["path"] not in self._public:
             self._check_token(headers.getlist("authorization"), self._token)
 
@@ -145,9 +137,11 @@ class SecurityMiddleware:
         equal = hmac.compare_digest(given.strip().encode("latin-1", "replace"), token)
         if scheme.lower() != "bearer" or not equal:
             mismatch = " and yours is another" if authorization else ""
-            raise Unauthorized(
+            raise HttpError(
                 f"This server asks for a token{mismatch}. Send the header "
-                f"'Authorization: Bearer TOKEN' with the token that it was started with ({TOKEN_VARIABLE})."
+                f"'Authorization: Bearer TOKEN' with the token that it was started with ({TOKEN_VARIABLE}).",
+                401,
+                {"WWW-Authenticate": 'Bearer realm="vmask"'},
             )
 
     def _is_known_host(self, host: str) -> bool:
@@ -191,31 +185,22 @@ class SecurityMiddleware:
             return await asyncio.wait_for(self._body(scope, receive), seconds)
         except asyncio.TimeoutError:
             raise RequestTimeout(f"The request did not come within {seconds:g} seconds.") from None
+        except ClientDisconnect:
+            raise ClientDisconnected from None
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
-        """Return the body of a request.
-
-        Raises:
-            PayloadTooLarge: if it is larger than the limit.
-            ClientDisconnected: if the client closes the connection before its end.
-        """
+        """Return the body of a request, unless it is larger than the limit."""
         limit = self._settings.max_body_bytes
         too_large = PayloadTooLarge(f"The request is larger than the limit of {limit:,} bytes. Send less at a time.")
         length = Headers(scope=scope).get("content-length", "")
         if length.isdecimal() and (len(length) > 18 or int(length) > limit):
             raise too_large
-        parts, size = [], 0
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientDisconnected("The client has closed the connection.")
-            part = message.get("body", b"")
-            size += len(part)
-            if size > limit:
+        body = bytearray()
+        async for part in Request(scope, receive).stream():
+            body += part
+            if len(body) > limit:
                 raise too_large
-            parts.append(part)
-            if not message.get("more_body", False):
-                return b"".join(parts)
+        return bytes(body)
 
 
 class _HeaderSender:
@@ -232,11 +217,12 @@ class _HeaderSender:
         await self._send(message)
 
 
-def with_headers(headers: Any, defaults: Mapping[str, str] = HEADERS) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer, with the defaults for those it does not set itself."""
-    names = {name.lower() for name, _ in headers}
-    added = [(name.encode(), value.encode()) for name, value in defaults.items() if name.lower().encode() not in names]
-    return [*headers, *added]
+def with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer, with the security headers that it does not set itself."""
+    answer = MutableHeaders(raw=list(headers))
+    for name, value in HEADERS.items():
+        answer.setdefault(name, value)
+    return answer.raw
 
 
 def _replay_body(body: bytes, receive: Receive) -> Receive:

@@ -125,18 +125,9 @@ class _Server(uvicorn.Server):
         self._cancel_work()
         await super().shutdown(sockets)
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         """As in uvicorn, but a signal is not raised again afterwards: it is the normal way to stop the server."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        previous = {number: signal.signal(number, self._handle_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+        return _handle_signals(self._handle_signal, signal.SIGINT, signal.SIGTERM)
 
     def _handle_signal(self, number: int, frame: FrameType | None) -> None:
         if self.should_exit:
@@ -171,16 +162,22 @@ def _shared_cores() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def exit_on_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the process with exit code 0 while models are loaded, as it does once the server runs."""
+def _handle_signals(handler: Callable[[int, FrameType | None], None], *numbers: signal.Signals) -> Iterator[None]:
+    """Handle signals, and restore the handlers afterwards. In other threads than the main one, Python forbids it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    previous = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    previous = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        for number, previous_handler in previous.items():
+            signal.signal(number, previous_handler)
+
+
+def exit_on_sigterm() -> contextlib.AbstractContextManager[None]:
+    """Let SIGTERM end the process with exit code 0 while models are loaded, as it does once the server runs."""
+    return _handle_signals(lambda number, frame: sys.exit(0), signal.SIGTERM)
 
 
 def run_app(app: FastAPI, listener: socket.socket, on_ready: Callable[[], None] = lambda: None) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from vmask._core.wording import unused_name
 from vmask.data.readers import guess_columns, read_header, read_rows, table_kind
 from vmask.data.streams import Content
 from vmask.errors import DataError
@@ -42,56 +44,6 @@ class Table:
     columns: list[str]
     rows: list[list[str]]
     mark: str = ""
-
-
-@dataclass(frozen=True)
-class ScoredTable:
-    """A table with its predictions.
-
-    Attributes:
-        model: name of the model.
-        labels: its labels.
-        table: the table as it was sent.
-        column: name of the column of the texts.
-        texts: the texts.
-        predictions: one for each text.
-        csv: the table with the predictions, as CSV.
-    """
-
-    model: str
-    labels: list[str]
-    table: Table
-    column: str
-    texts: list[str]
-    predictions: list[Prediction]
-    csv: bytes
-
-    @property
-    def empty(self) -> int:
-        """Number of texts that are empty or white space."""
-        return sum(not text.strip() for text in self.texts)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a summary and the CSV, as JSON values."""
-        counts = Counter(prediction.best for prediction in self.predictions)
-        return {
-            "model": self.model,
-            "labels": self.labels,
-            "column": self.column,
-            "total": len(self.texts),
-            "empty": self.empty,
-            "added": added_columns(self.table, self.labels),
-            "counts": [counts[number] for number in range(len(self.labels))],
-            "first": [
-                {
-                    "text": text,
-                    "label": self.labels[prediction.best],
-                    "probability": prediction.probabilities[prediction.best],
-                }
-                for text, prediction in zip(self.texts[:PREVIEW_ROWS], self.predictions, strict=False)
-            ],
-            "csv": self.csv.decode("utf-8"),
-        }
 
 
 def read_table(body: bytes, filename: str, limits: ServeConfig, check: Check = lambda: None) -> Table:
@@ -140,11 +92,7 @@ def _cell(value: Any) -> str:
 
 
 def text_column(table: Table, requested: str | None, trained_on: str | None) -> str:
-    """Return the column of the texts: the requested one, the one the model was trained on, or the obvious one.
-
-    Raises:
-        DataError: if there is no such column or none is obvious, with a list of the columns.
-    """
+    """Return the column of the texts: the requested one, the one the model was trained on, or the obvious one."""
     name = requested or (trained_on if trained_on in table.columns else None)
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows[:GUESS_ROWS]]
     try:
@@ -156,7 +104,29 @@ def text_column(table: Table, requested: str | None, trained_on: str | None) -> 
 
 def added_columns(table: Table, labels: Sequence[str]) -> list[str]:
     """Return the names of the columns of the predictions; none of them is a column of the table."""
-    return _unused_names(["predicted", *(f"probability_{label}" for label in labels)], table.columns)
+    added: list[str] = []
+    taken = set(table.columns)
+    for name in ("predicted", *(f"probability_{label}" for label in labels)):
+        added.append(unused_name(name, taken, "_"))
+        taken.add(added[-1])
+    return added
+
+
+def summarize_table(
+    table: Table, texts: Sequence[str], labels: Sequence[str], predictions: Sequence[Prediction]
+) -> dict[str, Any]:
+    """Return what the predictions of a table come to, as JSON values."""
+    counts = Counter(prediction.best for prediction in predictions)
+    return {
+        "total": len(texts),
+        "empty": sum(not text.strip() for text in texts),
+        "added": added_columns(table, labels),
+        "counts": [counts[number] for number in range(len(labels))],
+        "first": [
+            {"text": text, "label": labels[prediction.best], "probability": prediction.probabilities[prediction.best]}
+            for text, prediction in zip(texts[:PREVIEW_ROWS], predictions, strict=False)
+        ],
+    }
 
 
 def write_table(
@@ -171,44 +141,24 @@ def write_table(
     Raises:
         PayloadTooLarge: if the CSV has more than `max_bytes`.
     """
-    buffer = _LimitedBuffer(max_bytes)
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    buffer.write(table.mark)
-    writer.writerow([*table.columns, *added_columns(table, labels)])
+    content = io.BytesIO()
+    text = io.TextIOWrapper(content, "utf-8", "replace", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\r\n")
+
+    def write(cells: list[str]) -> None:
+        writer.writerow(cells)
+        if content.tell() > max_bytes:
+            raise PayloadTooLarge(
+                f"The table with predictions has more bytes than the limit of {max_bytes:,}. Send it in parts."
+            )
+
+    text.write(table.mark)
+    write([*table.columns, *added_columns(table, labels)])
     for row, prediction in zip(table.rows, predictions, strict=True):
         check()
         probabilities = (f"{value:.6f}" if math.isfinite(value) else "" for value in prediction.probabilities)
-        writer.writerow([*row, escape_formula(labels[prediction.best]), *probabilities])
-    return b"".join(buffer.parts)
-
-
-class _LimitedBuffer:
-    """A buffer for text that raises an error when it is full."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.parts: list[bytes] = []
-        self._max_bytes, self._free = max_bytes, max_bytes
-
-    def write(self, text: str) -> None:
-        self.parts.append(text.encode("utf-8", "replace"))
-        self._free -= len(self.parts[-1])
-        if self._free < 0:
-            raise PayloadTooLarge(
-                f"The table with predictions has more bytes than the limit of {self._max_bytes:,}. Send it in parts."
-            )
-
-
-def _unused_names(wanted: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """Return the wanted names; one that is taken gets a number."""
-    used, names = set(taken), []
-    for base in wanted:
-        name, number = base, 1
-        while name in used:
-            number += 1
-            name = f"{base}_{number}"
-        used.add(name)
-        names.append(name)
-    return names
+        write([*row, escape_formula(labels[prediction.best]), *probabilities])
+    return content.getvalue()
 
 
 def escape_formula(cell: str) -> str:

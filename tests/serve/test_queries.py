@@ -12,15 +12,15 @@ from predictors import piece_predictor, random_text, word_predictor
 from serve.helpers import TEXT
 from vmask.explain import EXPLAINERS
 from vmask.explain.api import explain_texts
-from vmask.serve.cancellable import (
+from vmask.serve.jobs import JobCancelled
+from vmask.serve.queries import (
     GPU_POSITIONS,
     QUICK_POSITIONS,
     SLOW_POSITIONS,
     CancellablePredictor,
+    ExplanationQuery,
     slice_positions,
 )
-from vmask.serve.jobs import JobCancelled
-from vmask.serve.queries import ExplanationQuery
 
 TEXTS = [random_text(length, seed) for seed, length in enumerate((9, 0, 1, 23, 9, 14))]
 OPTIONS = {
