@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -36,6 +38,13 @@ def models(model_folder, base_folder, data_csv):
 @pytest.fixture
 def make_client(models):
     """A client for an app with limits of the test's own; `served` for other models."""
+    with clients(models) as make:
+        yield make
+
+
+@contextmanager
+def clients(models):
+    """A function that opens clients, which are closed at the end."""
     opened = []
 
     def make(served=None, headers=None, **limits):
@@ -59,10 +68,11 @@ def _anew(examples):
     return examples and Examples(examples.dataset, examples.split, examples.texts, examples.labels, examples.numbers)
 
 
-@pytest.fixture
-def client(make_client):
-    """A client for an app with the usual limits."""
-    return make_client()
+@pytest.fixture(scope="module")
+def client(models):
+    """A client for an app with the usual limits, for all tests of a file."""
+    with clients(models) as make:
+        yield make()
 
 
 @pytest.fixture
