@@ -11,8 +11,9 @@ FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.p
 	tests/explain/test_gradients.py tests/export/test_hf.py tests/export/test_onnx.py \
 	tests/export/test_encoder_onnx.py tests/report/model/test_figures.py tests/report/grid tests/serve/test_app.py \
 	tests/serve/test_server.py tests/cli/test_main.py
-# Two processes with a thread each: more threads than cores would wait for one another.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+# Two processes with a thread each: more threads than cores would wait for one another. Bytecode is kept whatever the
+# environment says: the tests start many processes, and their own assertions are rewritten as they are compiled.
+PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-full test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
