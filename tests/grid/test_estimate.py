@@ -10,7 +10,7 @@ from vmask.grid.cell import Cell, Combination
 from vmask.grid.estimate import Size, seconds_left, size_of_dataset, size_of_record
 from vmask.grid.experiment import Stage
 from vmask.grid.store import Store
-from vmask.grid.worker import Task
+from vmask.grid.task import Task
 
 SIZES = {
     "short": Size({"train": 100, "dev": 10, "test": 50}, 10.0),

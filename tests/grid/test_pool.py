@@ -14,7 +14,8 @@ from vmask.grid.cell import Combination
 from vmask.grid.pool import Pool
 from vmask.grid.run import Grid, Wanted
 from vmask.grid.spec import read_experiment
-from vmask.grid.worker import Places, Task
+from vmask.grid.task import Task
+from vmask.grid.worker import Places
 
 ERROR = "The process ended with signal SIGKILL. Was there enough memory? Try fewer --jobs."
 

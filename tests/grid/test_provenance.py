@@ -17,7 +17,7 @@ from vmask.masks import MASKS
 
 def test_versions_of_the_numbers_are_of_what_is_used(monkeypatch):
     used = number_versions(["trec", "cnn", "vmask", "lime", "aopc"])
-    assert used == {"training": 1, "mask vmask": 1, "model cnn": 1, "explanation method lime": 1, "metric aopc": 1}
+    assert used == {"training": 1, "mask vmask": 2, "model cnn": 1, "explanation method lime": 1, "metric aopc": 1}
     monkeypatch.setattr(MASKS.get("vmask"), "version", 2)
     assert number_versions(["vmask"]) == {"training": 1, "mask vmask": 2}
     assert number_versions(["cnn"]) == {"training": 1, "model cnn": 1}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from grid.tiny import PIECES, TINY, Inline, differences, files, write_tiny
@@ -19,7 +20,9 @@ from vmask.grid.cell import Combination
 from vmask.grid.experiment import Where
 from vmask.grid.run import Grid, Wanted, needs_of, tasks_of
 from vmask.grid.spec import parse_where, read_experiment
-from vmask.grid.worker import Places, Task, located, write_failure
+from vmask.grid.task import Task
+from vmask.grid.worker import Places, located, write_failure
+from vmask.masks import MASKS
 
 BLOCK = TINY["grid"][0]
 
@@ -195,11 +198,36 @@ def test_a_training_has_all_that_reports_need(done):
 def test_a_stage_has_scores_values_and_examples(done):
     record = read(done, "cells/reviews--cnn--base--s0.local")
     assert {score["by"] for score in record["scores"]} == {"lime", "random"}
-    (values,) = record["values"]
+    assert [values["part"] for values in record["values"]] == ["", "k=5", "second softmax", "equal confidence"]
+    values = record["values"][0]
     assert (values["metric"], values["by"], len(values["values"]), len(record["sample"])) == ("aopc", "lime", 5, 5)
     assert [len(one["lime"]) == len(one["spans"]) for one in record["examples"]] == [True, True]
     assert record["importance"] is None
     assert read(done, "cells/reviews--cnn--vmask--s0.local")["importance"]["words"] > 0
+
+
+def test_aopc_is_also_measured_at_the_confidence_of_the_base_model_of_the_seed(done):
+    trained = {mask: read(done, f"cells/reviews--cnn--{mask}--s0") for mask in ("base", "vmask")}
+    local = {mask: read(done, f"cells/reviews--cnn--{mask}--s0.local") for mask in ("base", "vmask")}
+    temperature = {mask: record["metrics"]["aopc"]["temperature"] for mask, record in local.items()}
+    assert temperature["base"] == pytest.approx(1, abs=1e-6)
+    flatter = trained["vmask"]["confidence"]["dev"]["mean"] > trained["base"]["confidence"]["dev"]["mean"]
+    assert (temperature["vmask"] > 1) == flatter
+    parts = {score["part"] for score in local["vmask"]["scores"] if score["metric"] == "aopc"}
+    assert parts == {"", "k=5", "second softmax", "equal confidence"}
+
+
+def test_confidence_and_likelihood_are_kept_of_every_training(done):
+    record = read(done, "cells/reviews--cnn--base--s1")
+    assert record["confidence"].keys() == {"dev", "test"}
+    assert 0.5 <= record["confidence"]["test"]["mean"] <= 1
+    assert record["confidence"]["test"]["nll"] > 0
+    assert record["confidence"]["test"]["mean"] == pytest.approx(np.mean(record["test"]["probability"]), abs=1e-3)
+
+
+def test_words_that_another_method_ranks_have_the_version_of_that_method(done):
+    base = read(done, "cells/reviews--cnn--base--s1.words")
+    assert base["facts"]["numbers"]["mask vmask"] == MASKS.get("vmask").version
 
 
 def test_words_of_a_model_without_a_ranking_are_ranked_by_the_other(done):

@@ -15,7 +15,8 @@ from vmask.grid.experiment import Search
 from vmask.grid.search import best, chosen_options, run_search, search_request
 from vmask.grid.spec import read_experiment
 from vmask.grid.store import Store
-from vmask.grid.worker import Places, Task, Worker
+from vmask.grid.task import Task
+from vmask.grid.worker import Places, Worker
 
 TRIALS = [{}, {"learning_rate": 0.1}, {"epochs": 2}, {"epochs": 3}]
 SEARCH = Search(100, {"cnn": TRIALS}, {"vmask": [{}, {"beta": 0.5}]})

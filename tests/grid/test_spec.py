@@ -258,6 +258,9 @@ def test_what_cannot_be_is_said_with_the_fix(refused, changes, said):
         ({"name": "a/b"}, "the name of a stage is 'a/b'"),
         ({"name": "train"}, "names already"),
         ({"name": "search"}, "names already"),
+        ({"confidence_of": "base", "metrics": ["log_odds"]}, "confidence_of, which is for aopc"),
+        ({"confidence_of": "vmsk", "metrics": ["aopc"]}, "Did you mean 'vmask'?"),
+        ({"ranking": "vmsk"}, "Did you mean 'vmask'?"),
     ],
 )
 def test_a_stage_is_read_strictly(refused, changes, said):

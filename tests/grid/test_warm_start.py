@@ -11,8 +11,9 @@ from tiny_encoders import save_encoder
 from vmask.grid.experiment import Where
 from vmask.grid.run import Grid, needs_of, tasks_of
 from vmask.grid.spec import parse_where, read_experiment
+from vmask.grid.task import Task
 from vmask.grid.warm_start import start_of
-from vmask.grid.worker import Places, Task
+from vmask.grid.worker import Places
 
 pytest.importorskip("transformers")
 

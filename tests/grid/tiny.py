@@ -27,6 +27,7 @@ TINY = {
             "name": "local",
             "where": {"seeds": [0]},
             "metrics": ["aopc"],
+            "confidence_of": "base",
             "explainers": {"lime": {"samples": 20}},
             "n": 5,
             "examples": 2,

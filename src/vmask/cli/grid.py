@@ -14,7 +14,7 @@ from vmask.cli.options import add_data_dir, add_json, whole_number
 
 if TYPE_CHECKING:
     from vmask.grid.run import Grid, Outcome
-    from vmask.grid.worker import Task
+    from vmask.grid.task import Task
 
 VECTORS = "VMASK_VECTORS"
 """Environment variable with the folder of word vectors, if the option is not given."""

@@ -10,7 +10,7 @@ from typing import Any
 from vmask.data.datasets import Dataset
 from vmask.grid.cell import short_name
 from vmask.grid.store import CELLS, SEARCH, TRAIN, Store
-from vmask.grid.worker import Task
+from vmask.grid.task import Task
 
 Group = tuple[str, str, str, str]
 """Kind, dataset, model and mask that tasks have in common; empty where they differ."""

@@ -44,6 +44,8 @@ class Stage:
         n: maximum number of explained texts.
         hide: ways of hiding words.
         ranking: the training method whose model, of the same seed, ranks the words; empty for the model itself.
+        confidence_of: the training method whose model, of the same seed, sets the mean confidence on dev at which AOPC
+            has its reading `equal confidence`; empty for none.
         examples: maximum number of texts whose explanations are kept in the file.
         long: maximum number of words of such a text.
     """
@@ -55,12 +57,14 @@ class Stage:
     n: int = 1000
     hide: tuple[str, ...] = ("remove",)
     ranking: str = ""
+    confidence_of: str = ""
     examples: int = 0
     long: int = 40
 
     def request(self) -> dict[str, Any]:
         """Everything that determines the result."""
-        return {key: value for key, value in dataclasses.asdict(self).items() if key not in ("name", "where")}
+        left_out = ("name", "where") if self.confidence_of else ("name", "where", "confidence_of")
+        return {key: value for key, value in dataclasses.asdict(self).items() if key not in left_out}
 
 
 @dataclass(frozen=True)
@@ -120,20 +124,29 @@ class Experiment:
         return list(stages.values())
 
     def ranker_of(self, cell: Cell, stage: Stage) -> Cell | None:
-        """The cell whose model ranks the words for a stage.
+        """The cell whose model ranks the words for a stage; None for the cell itself."""
+        return self._with_mask(cell, stage, "ranking")
+
+    def confident_of(self, cell: Cell, stage: Stage) -> Cell | None:
+        """The cell whose model sets the mean confidence for a stage; None if none does."""
+        return self._with_mask(cell, stage, "confidence_of")
+
+    def _with_mask(self, cell: Cell, stage: Stage, field_name: str) -> Cell | None:
+        """The cell of the same seed and the training method that a field of the stage names.
 
         Raises:
             ConfigError: if the experiment has no such cell.
         """
-        if not stage.ranking:
+        mask = getattr(stage, field_name)
+        if not mask:
             return None
-        wanted = dataclasses.replace(cell.combination, mask=stage.ranking)
-        for ranker in self.cells:
-            if ranker.seed == cell.seed and ranker.combination.key == wanted.key:
-                return ranker
+        wanted = dataclasses.replace(cell.combination, mask=mask)
+        for other in self.cells:
+            if other.seed == cell.seed and other.combination.key == wanted.key:
+                return other
         raise ConfigError(
             f"Stage {stage.name} of {cell.key} needs the model of {wanted.key}--s{cell.seed}, which the experiment "
-            "does not train. Add it to the grid, or leave `ranking` out."
+            f"does not train. Add it to the grid, or leave `{field_name}` out."
         )
 
 

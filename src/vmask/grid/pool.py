@@ -12,7 +12,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from vmask.grid.experiment import Experiment
-from vmask.grid.worker import Places, Task, Worker
+from vmask.grid.task import Task
+from vmask.grid.worker import Places, Worker
 
 
 class Pool:

@@ -20,8 +20,9 @@ from vmask.grid.experiment import Experiment, Where
 from vmask.grid.pool import Pool
 from vmask.grid.provenance import number_versions
 from vmask.grid.store import State, Store
+from vmask.grid.task import Task
 from vmask.grid.warm_start import start_of
-from vmask.grid.worker import Places, Task, write_failure
+from vmask.grid.worker import Places, write_failure
 
 Outcome = Literal["done", "failed", "skipped", "there"]
 """`skipped`: a task that it needs failed. `there`: done already, as turned out after its search was done again."""
@@ -183,10 +184,13 @@ def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
     """
     chosen = [cell for cell in experiment.cells if where.fits(cell)]
     stages = {
-        cell: [(stage, experiment.ranker_of(cell, stage)) for stage in experiment.stages_of(cell)] for cell in chosen
+        cell: [
+            Task(cell, stage, experiment.ranker_of(cell, stage), experiment.confident_of(cell, stage))
+            for stage in experiment.stages_of(cell)
+        ]
+        for cell in chosen
     }
-    rankers = {ranker for pairs in stages.values() for _, ranker in pairs if ranker is not None}
-    needed = {*chosen, *rankers}
+    needed = {*chosen, *(other for tasks in stages.values() for task in tasks for other in task.others)}
     needed |= {start for cell in needed if (start := start_of(experiment, cell)) is not None}
     for block in _blocks([cell for cell in experiment.cells if cell in needed]):
         if experiment.search is not None:
@@ -197,7 +201,7 @@ def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
         yield from (Task(cell) for cell in ordered)
         for name in dict.fromkeys(stage.name for stage in experiment.stages):
             for cell in ordered:
-                yield from (Task(cell, stage, ranker) for stage, ranker in stages.get(cell, ()) if stage.name == name)
+                yield from (task for task in stages.get(cell, ()) if task.kind == name)
 
 
 def _blocks(cells: Sequence[Cell]) -> Iterator[list[Cell]]:
@@ -223,4 +227,4 @@ def needs_of(task: Task, experiment: Experiment) -> list[Task]:
         if (start := start_of(experiment, task.of)) is not None:
             needs.append(Task(start))
         return needs
-    return [Task(task.of)] if task.ranker is None else [Task(task.of), Task(task.ranker)]
+    return [Task(cell) for cell in dict.fromkeys((task.of, *task.others))]

@@ -184,6 +184,7 @@ def _stage(loaded: Any) -> Stage:
     for way in values["hide"]:
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)
+    _check_methods(values)
     for name, least in (("n", 1), ("examples", 0), ("long", 1)):
         _number(values.get(name, least), least, f"{name} of a stage")
     stage = Stage(**values)
@@ -193,6 +194,15 @@ def _stage(loaded: Any) -> Stage:
             f"neither {TRAIN} nor {SEARCH}, which are names already."
         )
     return stage
+
+
+def _check_methods(stage: Mapping[str, Any]) -> None:
+    """Check the training methods that a stage takes models of."""
+    for name in ("ranking", "confidence_of"):
+        if stage.get(name):
+            MASKS.get(stage[name])
+    if stage.get("confidence_of") and "aopc" not in stage["metrics"]:
+        raise ConfigError(f"stage {stage['name']!r} has confidence_of, which is for aopc. Add that metric.")
 
 
 def _search(loaded: Any, models: Collection[str]) -> Search:
@@ -226,6 +236,7 @@ def _check(experiment: Experiment) -> None:
     for cell in experiment.cells:
         for stage in experiment.stages_of(cell):
             experiment.ranker_of(cell, stage)
+            experiment.confident_of(cell, stage)
     search = experiment.search
     plans: dict[str, tuple[Combination, dict[str, Any]]] = {}
     for of in dict.fromkeys(cell.combination for cell in experiment.cells):

@@ -11,22 +11,27 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vmask._core.files import remove_folder, sha256
 from vmask._core.locks import taking_turns
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset, load_dataset
+from vmask.data.splits import Split
 from vmask.errors import DataError, VmaskError
 from vmask.evaluation.dataset_training import fit_dataset
 from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.evaluation.measure import evaluate
 from vmask.grid.cell import Cell, Combination, identity, short_name
-from vmask.grid.experiment import Experiment, Search, Stage
+from vmask.grid.experiment import Experiment, Stage
 from vmask.grid.model_store import Model, find_model, find_or_train
 from vmask.grid.provenance import facts, number_versions, peak_memory
 from vmask.grid.result_summary import describe_dataset, examples, importance, kept_values, numbers, short
-from vmask.grid.search import chosen_options, run_search, search_request
+from vmask.grid.search import run_search
 from vmask.grid.store import TRAIN, Store
+from vmask.grid.task import Task, training_request, uses_of
 from vmask.grid.warm_start import start_of
+from vmask.metrics._temperature import temperature_for
 from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
@@ -54,73 +59,6 @@ class Places:
     def store(self) -> Store:
         """The result files."""
         return Store(self.results)
-
-
-@dataclass(frozen=True)
-class Task:
-    """One task of a grid.
-
-    Attributes:
-        of: the combination to search for, or the cell.
-        stage: what to measure of the cell; None to search or to train.
-        ranker: another cell whose model ranks the words for the stage, or None.
-    """
-
-    of: Combination | Cell
-    stage: Stage | None = None
-    ranker: Cell | None = None
-
-    @property
-    def kind(self) -> str:
-        """`search`, `train` or the name of the stage."""
-        if isinstance(self.of, Combination):
-            return "search"
-        return TRAIN if self.stage is None else self.stage.name
-
-    @property
-    def combination(self) -> Combination:
-        """The combination, whatever the seed."""
-        return self.of if isinstance(self.of, Combination) else self.of.combination
-
-    @property
-    def uses(self) -> frozenset[str]:
-        """Names of the dataset, model, mask, metrics and explainers, which may be of other packages."""
-        return uses_of(self.combination, self.stage)
-
-    @property
-    def title(self) -> str:
-        """The title in messages."""
-        return f"{self.of.key} {self.kind}"
-
-    def path(self, store: Store) -> Path:
-        """The result file."""
-        return store.search(self.of.key) if isinstance(self.of, Combination) else store.cell(self.of.key, self.kind)
-
-    def request(self, store: Store, search: Search | None) -> dict[str, Any] | None:
-        """Everything that determines the result; None if a search must be done first."""
-        if isinstance(self.of, Combination):
-            assert search is not None
-            return search_request(search, self.of)
-        training = training_request(store, search, self.of)
-        if self.stage is None or training is None:
-            return training
-        request = {"train": identity(training), **self.stage.request()}
-        if self.ranker is None:
-            return request
-        ranker = training_request(store, search, self.ranker)
-        return None if ranker is None else {**request, "ranker": identity(ranker)}
-
-
-def uses_of(of: Combination, stage: Stage | None = None) -> frozenset[str]:
-    """Names of the dataset, model, mask, metrics and explainers of a combination and a stage."""
-    measuring = () if stage is None else (*stage.metrics, *stage.explainers)
-    return frozenset((of.dataset, of.model, of.mask, *measuring))
-
-
-def training_request(store: Store, search: Search | None, cell: Cell) -> dict[str, Any] | None:
-    """Everything that determines a cell's training; None if a search must be done first."""
-    options = chosen_options(store, search, cell.combination)
-    return None if options is None else {**cell.to_dict(), "options": options}
 
 
 class Worker:
@@ -259,6 +197,11 @@ class Worker:
                     "trained": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
                 },
                 "history": history,
+                "confidence": {
+                    name: _confidence(classifier, split)
+                    for name, split in dataset.splits.items()
+                    if name in ("dev", "test")
+                },
                 "test": _predictions(classifier, dataset),
             },
         )
@@ -284,12 +227,16 @@ class Worker:
     def _measured(self, task: Task, stage: Stage, model: Model, cache: Path, started: float) -> dict[str, Any]:
         """The result of a stage; explanations are kept in the folder `cache` until it is written."""
         classifier, dataset = model.classifier, self.dataset(task.combination.dataset)
+        metrics = dict(stage.metrics)
+        if task.confident is not None:
+            temperature = self._temperature(classifier, task.confident)
+            metrics["aopc"] = {**metrics["aopc"], "temperature": temperature}
         with peak_memory() as memory:
             keep = KeptExplanations(cache, [read_config(model.folder)["sha256"]], overwrite=True)
             evaluation = evaluate(
                 classifier,
                 dataset,
-                stage.metrics,
+                metrics,
                 stage.explainers,
                 n=stage.n,
                 hide=stage.hide,
@@ -316,6 +263,12 @@ class Worker:
             return None
         classifier = self._recorded_model(ranker).classifier
         return {word.word.lower(): word.score for word in classifier.word_importance()}
+
+    def _temperature(self, classifier: TextClassifier, confident: Cell) -> float:
+        """The temperature at which a model is, on dev, as confident as that of another cell."""
+        dev = self.dataset(confident.combination.dataset).splits["dev"]
+        target = self._recorded_model(confident).classifier.predict_proba(dev.texts).max(1).mean()
+        return temperature_for(classifier.predict_proba(dev.texts).astype(np.float64), float(target))
 
     @lru_cache(maxsize=8)  # noqa: B019 - a worker lives as long as its process
     def _facts(self, names: frozenset[str]) -> dict[str, Any]:
@@ -367,6 +320,18 @@ def _portable(plan: dict[str, Any]) -> dict[str, Any]:
     train = {**plan["train"], "init_from": None if start is None else Path(start).name}
     data = {**plan["data"], "embeddings": ",".join(names)}
     return {**plan, "model_options": model, "data": data, "train": train}
+
+
+def _confidence(classifier: TextClassifier, split: Split) -> dict[str, float] | None:
+    """Mean probability of the predicted class, and mean negative log-likelihood of the true one; None without texts."""
+    if not len(split):
+        return None
+    probabilities = classifier.predict_proba(split.texts)
+    columns = {str(label): column for column, label in enumerate(classifier.classes_)}
+    known = [(row, columns[str(label)]) for row, label in enumerate(split.labels) if str(label) in columns]
+    rows, classes = np.array(known).T
+    nll = -np.log(np.maximum(probabilities[rows, classes], np.finfo(np.float32).tiny))
+    return {"mean": round(float(probabilities.max(1).mean()), 5), "nll": round(float(nll.mean()), 5)}
 
 
 def _predictions(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any] | None:
