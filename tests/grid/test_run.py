@@ -303,7 +303,7 @@ def test_another_option_of_the_model_is_all_work(grid, copy):
 
 def test_a_search_with_another_trial_leaves_cells_alone_whose_options_stay(grid, copy):
     """The trial that is added is never the best, so that all cells are what is asked for."""
-    search = {**TINY["search"], "models": {"cnn": [{}, {"learning_rate": 0.01}, {"learning_rate": 1e-9}]}}
+    search = {**TINY["search"], "trials": 3, "models": {"cnn": {"learning_rate": [0.02, 0.01, 1e-9]}}}
     before = files(copy / "results")
     made = grid(search=search)
     assert made.state(Task(made.experiment.cells[0])) == "missing", "until the search is done, nothing is known"
@@ -537,14 +537,15 @@ def test_vectors_are_recorded_by_name_and_digest(tmp_path):
     (folder / "small.txt").write_text("".join(f"{word} 1 0 0.5\n" for word in ("the", "film", "boring", "superb")))
     block = {**BLOCK, "masks": ["base"], "seeds": 0}
     models = {"cnn": {"epochs": 1, "model__filters": 2}}
-    search = {"models": {"cnn": [{"embeddings": "random"}, {"embeddings": "small.txt", "epochs": 20}]}}
+    search = {"trials": 2, "models": {"cnn": {"embeddings": ["random", "small.txt"]}}}
     path = write_tiny(tmp_path, grid=[block], models=models, search=search, stages=None)
     made = Grid(read_experiment(path), Places(tmp_path / "results", tmp_path / "models", vectors_dir=str(folder)))
     run(made)
     searched = read(tmp_path, "search/reviews--cnn--base")
     assert searched["status"] == "done"
     path = tmp_path / "results" / "search" / "reviews--cnn--base.json"
-    path.write_text(json.dumps({**searched, "chosen": 1}))  # whatever dev said
+    searched["trials"][1]["dev_accuracy"] = 1.1  # whatever dev said
+    path.write_text(json.dumps(searched))
     run(made)
     record = read(tmp_path, "cells/reviews--cnn--base--s0")
     assert list(record["vectors"]["files"]) == ["small.txt"]

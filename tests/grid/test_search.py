@@ -10,18 +10,23 @@ import pytest
 from grid.tiny import write_tiny
 from vmask.data.datasets import load_dataset
 from vmask.errors import VmaskWarning
-from vmask.grid.cell import Combination
-from vmask.grid.experiment import Search
+from vmask.grid.cell import Cell, Combination
+from vmask.grid.experiment import Experiment, Search
 from vmask.grid.search import best, chosen_options, run_search, search_request
 from vmask.grid.spec import read_experiment
 from vmask.grid.store import Store
 from vmask.grid.task import Task
 from vmask.grid.worker import Places, Worker
 
-TRIALS = [{}, {"learning_rate": 0.1}, {"epochs": 2}, {"epochs": 3}]
-SEARCH = Search(100, {"cnn": TRIALS}, {"vmask": [{}, {"beta": 0.5}]})
+RATES = [0.001, 0.1, 0.2, 0.3]
+SEARCH = Search(100, 4, {"cnn": {"learning_rate": RATES}})
 OF = Combination("trec", "cnn", "vmask", "", {"embeddings": "random"})
+TRIALS = SEARCH.trials_of(OF)
 FACTS = {"numbers": {"training": 1}, "commit": "def"}
+
+
+def experiment(search=SEARCH, *others):
+    return Experiment("e", "", "out", (Cell(OF, 0), *(Cell(other, 0) for other in others)), (), search)
 
 
 class Trial:
@@ -31,7 +36,7 @@ class Trial:
         self.accuracies, self.stop_at, self.asked = accuracies, stop_at, []
 
     def __call__(self, options):
-        number = TRIALS.index({key: value for key, value in options.items() if key != "beta"})
+        number = TRIALS.index(options)
         if number == self.stop_at:
             raise KeyboardInterrupt
         self.asked.append(dict(options))
@@ -52,10 +57,32 @@ def test_the_best_on_dev_is_chosen_and_the_earlier_of_two(tmp_path):
     assert record["combination"] == {"dataset": "trec", "model": "cnn", "mask": "vmask", "variant": ""}
 
 
-def test_every_trial_has_the_options_of_model_and_method(tmp_path):
-    trial = Trial(0.5, 0.6, 0.9, 0.9)
-    search(Store(tmp_path), trial)
-    assert trial.asked == [{}, {"learning_rate": 0.1, "beta": 0.5}, {"epochs": 2}, {"epochs": 3}]
+def test_options_of_model_and_method_are_crossed():
+    search = Search(1, 6, {"cnn": {"learning_rate": [1, 2], "model__filters": [10, 20]}}, {"vmask": {"beta": [3, 4]}})
+    space = search.space(OF)
+    assert len(space) == 8
+    trials = search.trials_of(OF)
+    assert trials[0] == space[0] == {"learning_rate": 1, "model__filters": 10, "beta": 3}
+    assert len({repr(trial) for trial in trials}) == 6
+    assert all(trial in space for trial in trials)
+    assert trials == search.trials_of(OF)
+    assert trials != dataclasses.replace(search, seed=2).trials_of(OF)
+    assert search.trials_of(dataclasses.replace(OF, mask="iba")) == [], "methods that are not named are not searched"
+    assert search.trials_of(dataclasses.replace(OF, model="lstm")) == []
+
+
+def test_what_is_best_on_average_serves_the_datasets_that_are_not_searched_on(tmp_path):
+    store = Store(tmp_path)
+    sst = dataclasses.replace(OF, dataset="sst2")
+    other = dataclasses.replace(OF, dataset="agnews", options={"epochs": 6})
+    made = experiment(dataclasses.replace(SEARCH, datasets=("trec", "sst2")), sst, other)
+    assert made.searches_for(other) == [OF, sst]
+    assert made.searches_for(sst) == [sst]
+    search(store, Trial(0.9, 0.8, 0.5, 0.5))
+    assert chosen_options(store, made, other) is None, "one of the searches is still to be done"
+    search(store, Trial(0.1, 0.8, 0.9, 0.5), of=sst)
+    assert chosen_options(store, made, other) == {"epochs": 6, **TRIALS[1]}
+    assert chosen_options(store, made, sst) == {"embeddings": "random", **TRIALS[2]}
 
 
 @pytest.mark.parametrize("cut", range(len(TRIALS)))
@@ -69,7 +96,7 @@ def test_a_search_that_is_cut_off_goes_on_and_does_no_trial_again(tmp_path, cut)
         assert (before["status"], before["chosen"], len(before["trials"])) == ("running", None, cut)
     else:
         assert before is None
-    assert chosen_options(store, SEARCH, OF) is None
+    assert chosen_options(store, experiment(), OF) is None
     second = Trial(*accuracies)
     record = search(store, second)
     assert len(first.asked) == cut
@@ -104,26 +131,25 @@ def test_trials_of_other_versions_or_of_other_options_do_not_count(tmp_path):
 
 def test_options_are_known_when_the_search_is_done(tmp_path):
     store = Store(tmp_path)
-    assert chosen_options(store, SEARCH, OF) is None
+    assert chosen_options(store, experiment(), OF) is None
     search(store, Trial(0.5, 0.9, 0.6, 0.7))
-    assert chosen_options(store, SEARCH, OF) == {"embeddings": "random", "learning_rate": 0.1, "beta": 0.5}
+    assert chosen_options(store, experiment(), OF) == {"embeddings": "random", **TRIALS[1]}
     other = dataclasses.replace(SEARCH, seed=7)
-    assert chosen_options(store, other, OF) is None, "another search was asked for"
+    assert chosen_options(store, experiment(other), OF) is None, "another search was asked for"
     store.write(store.search(OF.key), {"status": "failed", "identity": "x", "error": "no"})
-    assert chosen_options(store, SEARCH, OF) is None
+    assert chosen_options(store, experiment(), OF) is None
 
 
-def test_without_a_search_or_with_one_trial_nothing_is_waited_for(tmp_path):
+def test_without_a_search_nothing_is_waited_for(tmp_path):
     store = Store(tmp_path)
-    assert chosen_options(store, None, OF) == {"embeddings": "random"}
-    assert chosen_options(store, Search(1, {}, {}), OF) == {"embeddings": "random"}
-    one = Search(1, {"cnn": [{"epochs": 7}]}, {"vmask": [{"beta": 0.1}]})
-    assert chosen_options(store, one, OF) == {"embeddings": "random", "epochs": 7, "beta": 0.1}
+    assert chosen_options(store, experiment(None), OF) == {"embeddings": "random"}
+    elsewhere = experiment(Search(1, 2, {"lstm": {"epochs": [1, 2]}}))
+    assert chosen_options(store, elsewhere, OF) == {"embeddings": "random"}
 
 
 def test_what_a_search_is_asked_holds_all_that_decides_it():
     asked = search_request(SEARCH, OF)
-    assert asked == {"options": {"embeddings": "random"}, "seed": 100, "trials": SEARCH.trials(OF)}
+    assert asked == {"options": {"embeddings": "random"}, "seed": 100, "trials": TRIALS}
 
 
 # With trainings -------------------------------------------------------------------------------------------
@@ -168,9 +194,10 @@ def test_a_search_never_reads_the_test_split(tmp_path, monkeypatch, mask):
 
 
 def test_the_options_that_were_chosen_reach_the_cell(tmp_path):
-    trials = [{"learning_rate": 1e-6}, {"learning_rate": 0.05, "epochs": 6}]
+    models = {"cnn": {"embeddings": "random", "model__filters": 4, "epochs": 6, "batch_size": 20}}
+    search = {"trials": 2, "models": {"cnn": {"learning_rate": [1e-6, 0.05]}}}
     grid = [{"datasets": ["reviews.csv"], "models": ["cnn"], "masks": ["base"], "seeds": 3}]
-    worker = worker_of(tmp_path, grid=grid, stages=None, search={"models": {"cnn": trials}})
+    worker = worker_of(tmp_path, grid=grid, stages=None, models=models, search=search)
     (cell,) = worker.experiment.cells
     for task in (Task(cell.combination), Task(cell)):
         assert do(worker, task) == ""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from vmask import TextClassifier
 from vmask.errors import ConfigError, FileMissing
 from vmask.grid.experiment import Where
 from vmask.grid.spec import parse_seeds, parse_where, read_experiment
@@ -165,18 +166,19 @@ def test_a_ranker_that_is_not_trained_is_said(refused):
 # The search -----------------------------------------------------------------------------------------------
 
 
-def test_trials_of_a_method_are_beside_those_of_the_model(read):
-    search = {"models": {"cnn": [{}, {"learning_rate": 0.1}, {"epochs": 7}]}, "masks": {"vmask": [{}, {"beta": 0.5}]}}
+def test_values_of_model_and_method_are_crossed(read):
+    search = {"trials": 2, "models": {"cnn": {"epochs": [7, 8]}}, "masks": {"base": {}, "vmask": {"beta": [0.5, 1]}}}
     experiment = read(search=search)
     base, vmask = (cell.combination for cell in experiment.cells)
     assert experiment.search.seed == 100
-    assert experiment.search.trials(base) == [{}, {"learning_rate": 0.1}, {"epochs": 7}]
-    assert experiment.search.trials(vmask) == [{}, {"learning_rate": 0.1, "beta": 0.5}, {"epochs": 7}]
+    assert experiment.search.trials_of(base) == [{"epochs": 7}, {"epochs": 8}]
+    assert len(experiment.search.trials_of(vmask)) == 2
+    assert experiment.search.trials_of(vmask)[0] == {"epochs": 7, "beta": 0.5}
 
 
-def test_a_model_without_trials_has_one_without_options(read):
-    search = read(models={"cnn": {}, "lstm": {}}, search={"models": {"lstm": [{}, {"epochs": 1}]}})
-    assert search.search.trials(search.cells[0].combination) == [{}]
+def test_a_model_that_is_not_named_is_not_searched(read):
+    search = read(models={"cnn": {}, "lstm": {}}, search={"trials": 2, "models": {"lstm": {"epochs": [1, 2]}}})
+    assert search.searches_for(search.cells[0].combination) == []
 
 
 @pytest.mark.parametrize(
@@ -184,13 +186,15 @@ def test_a_model_without_trials_has_one_without_options(read):
     [
         ({"sed": 1}, "`search` has no key 'sed'. Did you mean 'seed'?"),
         ({"seed": "x"}, "seed of `search` is 'x'"),
-        ({"models": {"cn": [{}]}}, "Did you mean 'cnn'?"),
-        ({"models": {"cnn": {}}}, "map names to a list of options"),
-        ({"models": {"cnn": [3]}}, "Every trial must be options"),
-        ({"models": {"cnn": [{"learning_rat": 1}]}}, "Did you mean 'learning_rate'?"),
-        ({"models": {"cnn": [{}]}, "masks": {"vmsk": [{}]}}, "Did you mean 'vmask'?"),
-        ({"models": {"cnn": [{}]}, "masks": {"l2": [{}, {}]}}, "search lists 2 trials of l2 and 1 of cnn"),
-        ({"models": {"cnn": [{}]}, "masks": {"vmask": [{"mask__pie": 1}]}}, "Unknown option 'mask__pie'"),
+        ({"trials": 0}, "trials of `search` is 0"),
+        ({"models": {"cn": {}}}, "Did you mean 'cnn'?"),
+        ({"models": {"cnn": [{}]}}, "map names to options"),
+        ({"models": {"cnn": {"epochs": 3}}}, "options with their values"),
+        ({"models": {"cnn": {"epochs": []}}}, "options with their values"),
+        ({"trials": 1, "models": {"cnn": {"learning_rat": [1]}}}, "Did you mean 'learning_rate'?"),
+        ({"models": {"cnn": {}}, "masks": {"vmsk": {}}}, "Did you mean 'vmask'?"),
+        ({"models": {"cnn": {"epochs": [1, 2]}}}, "2 combinations of values for cnn with base and makes 8 trials"),
+        ({"trials": 1, "models": {"cnn": {}}, "masks": {"vmask": {"mask__pie": [1]}}}, "Unknown option 'mask__pie'"),
     ],
 )
 def test_a_search_is_read_strictly(refused, search, said):
@@ -327,7 +331,10 @@ def test_what_selects_no_cells_is_said(text):
 # The files of this repository -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [SHIPPED / "smoke.yaml", REPRODUCTION / "paper.yaml", REPRODUCTION / "vectors.yaml"])
+EXPERIMENTS = ["paper", "controls", "paper_code", "recipe", "vectors"]
+
+
+@pytest.mark.parametrize("path", [SHIPPED / "smoke.yaml", *(REPRODUCTION / f"{name}.yaml" for name in EXPERIMENTS)])
 def test_every_experiment_of_the_repository_can_be_read(path):
     experiment = read_experiment(path)
     assert experiment.name == path.stem
@@ -336,7 +343,7 @@ def test_every_experiment_of_the_repository_can_be_read(path):
 
 def test_every_yaml_there_is_an_experiment_or_the_published_numbers():
     assert {path.stem for path in SHIPPED.glob("*.yaml")} == {"smoke"}
-    assert {path.stem for path in REPRODUCTION.glob("*.yaml")} == {"paper", "vectors", "recipe", "published"}
+    assert {path.stem for path in REPRODUCTION.glob("*.yaml")} == {*EXPERIMENTS, "published"}
 
 
 @pytest.fixture(scope="module")
@@ -346,35 +353,30 @@ def paper():
 
 def test_the_papers_grid_has_the_cells_that_it_promises(paper):
     count = Counter((cell.combination.dataset, cell.combination.model) for cell in paper.cells)
-    for dataset in ("trec", "sst2", "subj"):  # 7 methods, 5 seeds
-        assert (count[dataset, "cnn"], count[dataset, "lstm"]) == (35, 35)
-    for dataset in ("sst1", "agnews", "yelp"):  # 4 methods with 3 seeds, 3 with one
-        assert (count[dataset, "cnn"], count[dataset, "lstm"]) == (15, 15)
-    assert (count["imdb", "cnn"], count["imdb", "lstm"]) == (3, 3)
-    assert [count[dataset, "minilm"] for dataset in ("trec", "sst2", "subj")] == [11, 3, 3]
-    words = sum(n for (dataset, model), n in count.items() if dataset in ("trec", "sst2", "subj") and model != "minilm")
-    assert words == 210
-    assert len(paper.cells) == 210 + 17 + 90 + 6
+    for model in ("cnn", "lstm"):
+        assert [count[dataset, model] for dataset in ("trec", "sst2", "subj")] == [40] * 3  # 4 methods, 10 seeds
+        assert [count[dataset, model] for dataset in ("sst1", "agnews", "yelp")] == [16] * 3  # 2 with 5 seeds, 2 with 3
+        assert count["imdb", model] == 7
+    assert [count[dataset, "minilm"] for dataset in ("trec", "sst2", "subj")] == [9, 3, 3]
+    controls = read_experiment(REPRODUCTION / "controls.yaml")
     assert len({cell.combination.dataset for cell in paper.cells}) == 7
-    assert {cell.combination.mask for cell in paper.cells} == set(MASKS.names())
-    assert len(MASKS.names()) == 7
+    masks = [{cell.combination.mask for cell in experiment.cells} for experiment in (paper, controls)]
+    assert masks[0].isdisjoint(masks[1])
+    assert masks[0] | masks[1] == set(MASKS.names())
 
 
 def test_every_method_has_as_many_trials_of_its_own_seed(paper):
-    for experiment in (paper, read_experiment(SHIPPED / "smoke.yaml")):
-        trials = {}
+    for experiment, trials in ((paper, 8), (read_experiment(SHIPPED / "smoke.yaml"), 2)):
         for cell in experiment.cells:
-            of = cell.combination
-            trials.setdefault((of.dataset, of.model), set()).add(len(experiment.search.trials(of)))
             assert cell.seed != experiment.search.seed
-        assert all(len(numbers) == 1 for numbers in trials.values()), trials
-    assert list(trials.values()) == [{2}, {2}]
+            searched = cell.combination.model in experiment.search.of_models
+            assert len(experiment.search.trials_of(cell.combination)) == (trials if searched else 0)
 
 
-def test_the_first_trial_has_no_options_but_those_without_which_a_method_is_none(paper):
-    for cell in paper.cells:
-        first = paper.search.trials(cell.combination)[0]
-        assert first == ({"weight_decay": 0.0001} if cell.combination.mask == "l2" and first else {})
+def test_the_first_trial_is_the_tools_default(paper):
+    for of in dict.fromkeys(cell.combination for cell in paper.cells if cell.combination.model != "minilm"):
+        first = TextClassifier(of.model, of.mask, **paper.search.trials_of(of)[0]).plan()
+        assert first == TextClassifier(of.model, of.mask).plan()
 
 
 def test_words_are_ranked_by_the_model_itself_or_by_vmask(paper):
@@ -383,8 +385,7 @@ def test_words_are_ranked_by_the_model_itself_or_by_vmask(paper):
         for stage in paper.stages_of(cell):
             if stage.name == "words":
                 rankings.setdefault(cell.combination.mask, set()).add(stage.ranking)
-    own = {mask: {""} for mask in ("vmask", "iba", "random_mask")}
-    assert rankings == {**own, "base": {"vmask"}, "word_dropout": {"vmask"}}
+    assert rankings == {"vmask": {""}, "iba": {""}, "base": {"vmask"}, "word_dropout": {"vmask"}}
 
 
 def test_the_example_of_the_docs_can_be_read(tmp_path):

@@ -62,18 +62,19 @@ def test_what_has_one_stage_starts_from_nothing(tmp_path):
     assert len(list(tasks_of(words, Where()))) == 12
 
 
-def test_a_search_on_some_datasets_takes_the_first_trial_on_others(tmp_path):
+def test_a_search_on_some_datasets_comes_before_the_cells_of_others(tmp_path):
     changes = {
-        "grid": [{"datasets": ["reviews.csv", "trec"], "models": ["cnn"], "masks": ["l2"], "seeds": 0}],
+        "grid": [{"datasets": ["trec", "reviews.csv"], "models": ["cnn"], "masks": ["l2"], "seeds": 0}],
         "search": {
             "datasets": ["reviews"],
-            "models": {"cnn": [{"clip": 1.0}, {"clip": 2.0}]},
-            "masks": {"l2": [{"weight_decay": 0.1}]},
+            "trials": 2,
+            "models": {"cnn": {"clip": [1.0, 2.0]}},
+            "masks": {"l2": {"weight_decay": [0.1, 0.2]}},
         },
         "stages": None,
     }
     made = read_experiment(write_tiny(tmp_path, **changes))
-    here, there = (cell.combination for cell in made.cells)
-    assert made.search.trials(here) == [{"clip": 1.0, "weight_decay": 0.1}, {"clip": 2.0}]
-    assert made.search.trials(there) == [{"clip": 1.0, "weight_decay": 0.1}]
-    assert [task.kind for task in tasks_of(made, Where())] == ["search", "train", "train"]
+    tasks = list(dict.fromkeys(tasks_of(made, Where())))
+    assert [task.kind for task in tasks] == ["search", "train", "train"]
+    assert tasks[0].of == made.cells[1].combination
+    assert all(needs_of(task, made) == [tasks[0]] for task in tasks[1:])

@@ -19,7 +19,7 @@ TINY = {
         "cnn": {"embeddings": "random", "epochs": 2, "batch_size": 20, "learning_rate": 0.02, "model__filters": 4}
     },
     "grid": [{"datasets": ["reviews.csv"], "models": ["cnn"], "masks": ["base", "vmask"], "seeds": "0-1"}],
-    "search": {"seed": 100, "models": {"cnn": [{}, {"learning_rate": 0.01}]}},
+    "search": {"seed": 100, "trials": 2, "models": {"cnn": {"learning_rate": [0.02, 0.01]}}},
     "stages": [
         {"name": "words", "where": {"masks": ["vmask"]}, "metrics": ["post_hoc_accuracy", "frequency_correlation"]},
         {"name": "words", "where": {"masks": ["base"]}, "metrics": ["post_hoc_accuracy"], "ranking": "vmask"},

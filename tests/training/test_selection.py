@@ -105,7 +105,9 @@ def test_which_methods_have_an_objective_that_moves():
     assert moving == {"vmask"}
 
 
-@pytest.mark.parametrize("options", [{"select_from": 1.0}, {"select_from": -0.1}, {"anneal_until": 0.0}])
+@pytest.mark.parametrize(
+    "options", [{"select_from": 1.0}, {"select_from": -0.1}, {"anneal_until": 0.0}, {"anneal_until": 1.1}]
+)
 def test_shares_out_of_range_are_refused(options):
     with pytest.raises(ConfigError, match=next(iter(options))):
         TrainConfig(**options)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,28 +73,35 @@ class Stage:
 class Search:
     """Options that are tried for every combination on the dev set, before any of its cells is trained.
 
+    Options of the model and of the method are crossed. Every method gets the same number of trials: the first has the
+    first value of every option, the others are drawn from all combinations of values, without repetition.
+
     Attributes:
-        seed: seed of all trials.
-        shared: for each model the options of every trial, the same for all methods.
-        of_methods: for each method the additional options of every trial.
-        datasets: datasets to search on, empty for all; on others the first trial is used.
+        seed: seed of all trials, and of the draw.
+        trials: number of trials of a combination.
+        of_models: for each model that is searched, its options with the values to try.
+        of_methods: the same for each method; methods that are not named are not searched, an empty mapping is all.
+        datasets: datasets to search on, empty for all. On others the trial is used that is best over these.
     """
 
     seed: int
-    shared: Mapping[str, Sequence[Mapping[str, Any]]]
-    of_methods: Mapping[str, Sequence[Mapping[str, Any]]]
+    trials: int
+    of_models: Mapping[str, Mapping[str, Sequence[Any]]]
+    of_methods: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
 
-    def trials(self, of: Combination) -> list[dict[str, Any]]:
-        """The options of every trial of a combination; a single trial if there is nothing to search."""
-        shared = list(self.shared.get(of.model, ()))
-        if not _among(of.dataset, self.datasets):
-            shared = shared[:1]
-        own = self.of_methods.get(of.mask, ())
-        trials = []
-        for number, options in enumerate(shared):
-            trials.append({**options, **(own[number] if number < len(own) else {})})
-        return trials or [{}]
+    def space(self, of: Combination) -> list[dict[str, Any]]:
+        """All combinations of values; empty if the combination is not searched."""
+        if of.model not in self.of_models or (self.of_methods and of.mask not in self.of_methods):
+            return []
+        values = {**self.of_models[of.model], **self.of_methods.get(of.mask, {})}
+        return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
+
+    def trials_of(self, of: Combination) -> list[dict[str, Any]]:
+        """The options of every trial of a combination; empty if it is not searched."""
+        space = self.space(of)
+        drawn = random.Random(self.seed).sample(range(1, len(space)), self.trials - 1) if space else []
+        return [space[number] for number in (0, *drawn)] if space else []
 
 
 @dataclass(frozen=True)
@@ -122,6 +131,20 @@ class Experiment:
             if stage.where.fits(cell):
                 stages.setdefault(stage.name, stage)
         return list(stages.values())
+
+    def searches_for(self, of: Combination) -> list[Combination]:
+        """The combinations whose searches choose the options of a combination: itself, or those that are searched."""
+        if self.search is None or not self.search.space(of):
+            return []
+        if _among(of.dataset, self.search.datasets):
+            return [of]
+        alike = dict.fromkeys(cell.combination for cell in self.cells)
+        return [
+            other
+            for other in alike
+            if (other.model, other.mask, other.variant) == (of.model, of.mask, of.variant)
+            and _among(other.dataset, self.search.datasets)
+        ]
 
     def ranker_of(self, cell: Cell, stage: Stage) -> Cell | None:
         """The cell whose model ranks the words for a stage; None for the cell itself."""

@@ -86,7 +86,7 @@ class Grid:
 
     def state(self, task: Task) -> State:
         """The state of a task."""
-        request = task.request(self.store, self.experiment.search)
+        request = task.request(self.store, self.experiment)
         if request is None:
             return "missing"
         local = self._local(task.combination.dataset)
@@ -149,7 +149,7 @@ class Grid:
                     remove_folder(explanations)
 
     def _write_death(self, task: Task, error: str) -> None:
-        request = task.request(self.store, self.experiment.search) or {}
+        request = task.request(self.store, self.experiment) or {}
         write_failure(self.store, task, {"identity": identity(request), "asked": request}, error)
 
     def seconds_left(self, tasks: Iterable[Task], jobs: int) -> tuple[float, int]:
@@ -193,10 +193,8 @@ def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
     needed = {*chosen, *(other for tasks in stages.values() for task in tasks for other in task.others)}
     needed |= {start for cell in needed if (start := start_of(experiment, cell)) is not None}
     for block in _blocks([cell for cell in experiment.cells if cell in needed]):
-        if experiment.search is not None:
-            for of in dict.fromkeys(cell.combination for cell in block):
-                if len(experiment.search.trials(of)) > 1:
-                    yield Task(of)
+        for of in dict.fromkeys(cell.combination for cell in block):
+            yield from (Task(searched) for searched in experiment.searches_for(of))
         ordered = sorted(block, key=lambda cell: cell.seed)
         yield from (Task(cell) for cell in ordered)
         for name in dict.fromkeys(stage.name for stage in experiment.stages):
@@ -221,9 +219,7 @@ def needs_of(task: Task, experiment: Experiment) -> list[Task]:
     if isinstance(task.of, Combination):
         return []
     if task.stage is None:
-        needs = []
-        if experiment.search is not None and len(experiment.search.trials(task.of.combination)) > 1:
-            needs.append(Task(task.of.combination))
+        needs = [Task(searched) for searched in experiment.searches_for(task.of.combination)]
         if (start := start_of(experiment, task.of)) is not None:
             needs.append(Task(start))
         return needs

@@ -7,13 +7,13 @@ from typing import Any
 
 from vmask._core.locks import taking_turns
 from vmask.grid.cell import Combination, identity
-from vmask.grid.experiment import Search
+from vmask.grid.experiment import Experiment, Search
 from vmask.grid.store import Store
 
 
 def search_request(search: Search, of: Combination) -> dict[str, Any]:
     """Everything that determines the result of a search."""
-    return {"options": dict(of.options), "seed": search.seed, "trials": search.trials(of)}
+    return {"options": dict(of.options), "seed": search.seed, "trials": search.trials_of(of)}
 
 
 def run_search(
@@ -72,19 +72,23 @@ def best(trials: Sequence[Mapping[str, Any]]) -> int:
     return max(range(len(trials)), key=lambda number: (trials[number]["dev_accuracy"], -number))
 
 
-def chosen_options(store: Store, search: Search | None, of: Combination) -> dict[str, Any] | None:
+def chosen_options(store: Store, experiment: Experiment, of: Combination) -> dict[str, Any] | None:
     """The options that a combination's cells are trained with, including those chosen by the search.
 
+    On a dataset that is not searched on, the trial is taken that is best on average over those that are.
+
     Returns:
-        None if the search is not done yet.
+        None if a search is not done yet.
     """
-    if search is None:
+    trials: list[list[dict[str, Any]]] = []
+    for searched in experiment.searches_for(of):
+        assert experiment.search is not None
+        record = store.read(store.search(searched.key))
+        requested = identity(search_request(experiment.search, searched))
+        if record is None or record.get("status") != "done" or record.get("identity") != requested:
+            return None
+        trials.append(record["trials"])
+    if not trials:
         return dict(of.options)
-    trials = search.trials(of)
-    if len(trials) == 1:  # nothing to choose from
-        return {**of.options, **trials[0]}
-    record = store.read(store.search(of.key))
-    requested = identity(search_request(search, of))
-    if record is None or record.get("status") != "done" or record.get("identity") != requested:
-        return None
-    return {**of.options, **record["trials"][record["chosen"]]["options"]}
+    means = [{"dev_accuracy": sum(trial["dev_accuracy"] for trial in same)} for same in zip(*trials, strict=True)]
+    return {**of.options, **trials[0][best(means)]["options"]}

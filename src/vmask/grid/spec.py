@@ -206,31 +206,50 @@ def _check_methods(stage: Mapping[str, Any]) -> None:
 
 
 def _search(loaded: Any, models: Collection[str]) -> Search:
-    _known(loaded, ("seed", "models", "masks", "datasets"), "`search`")
-    lists = {part: _mapping(loaded.get(part) or {}, f"{part} of `search`", list) for part in ("models", "masks")}
-    datasets = tuple(_named(loaded, "datasets", "`search`", []))
-    search = Search(_number(loaded.get("seed", 100), 0, "seed of `search`"), lists["models"], lists["masks"], datasets)
-    for model in search.shared:
+    _known(loaded, ("seed", "trials", "models", "masks", "datasets"), "`search`")
+    search = Search(
+        seed=_number(loaded.get("seed", 100), 0, "seed of `search`"),
+        trials=_number(loaded.get("trials", 8), 1, "trials of `search`"),
+        of_models=_values_to_try(loaded, "models"),
+        of_methods=_values_to_try(loaded, "masks"),
+        datasets=tuple(_named(loaded, "datasets", "`search`", [])),
+    )
+    for model in search.of_models:
         if model not in models:
             raise UnknownName("model of `search`", model, models)
-    for name, trials in (*search.shared.items(), *search.of_methods.items()):
-        if not all(isinstance(options, dict) for options in trials):
-            raise ConfigError(f"search has {name}: {trials!r}. Every trial must be options, such as {{beta: 0.3}}.")
-    for mask, trials in search.of_methods.items():
+    for mask in search.of_methods:
         MASKS.get(mask)
-        for model, shared in search.shared.items():
-            if len(trials) > len(shared):
-                raise ConfigError(
-                    f"search lists {len(trials)} trials of {mask} and {len(shared)} of {model}. Every method gets as "
-                    "many trials as the model: shorten or lengthen one list."
-                )
     return search
+
+
+def _values_to_try(loaded: Mapping[str, Any], part: str) -> dict[str, dict[str, list[Any]]]:
+    """For each model or method, its options with the values to try."""
+    options_of_each = _mapping(loaded.get(part) or {}, f"{part} of `search`", dict)
+    for name, options in options_of_each.items():
+        if not all(isinstance(values, list) and values for values in options.values()):
+            raise ConfigError(f"search has {name}: {options!r}. Write options with their values: {{beta: [1, 0.3]}}.")
+    return options_of_each
+
+
+def _check_search(experiment: Experiment, search: Search) -> None:
+    """Check that the search can be done, with as many trials for every method."""
+    check_where(Where(datasets=search.datasets), experiment.cells, "`search`")
+    for of in dict.fromkeys(cell.combination for cell in experiment.cells):
+        if not (space := len(search.space(of))):
+            continue
+        if space < search.trials:
+            raise ConfigError(
+                f"search has {space} combinations of values for {of.model} with {of.mask} and makes {search.trials} "
+                "trials of every method. Add values, or make fewer trials."
+            )
+        if not experiment.searches_for(of):
+            raise ConfigError(f"search is for other datasets, and none of them has {of.model} with {of.mask}. Add one.")
 
 
 def _check(experiment: Experiment) -> None:
     """Check that the experiment can be run: options exist, filters select a cell, rankers are trained."""
     if experiment.search is not None:
-        check_where(Where(datasets=experiment.search.datasets), experiment.cells, "`search`")
+        _check_search(experiment, experiment.search)
     for stage in experiment.stages:
         check_where(stage.where, experiment.cells, f"`where` of stage {stage.name}")
     for cell in experiment.cells:
@@ -240,8 +259,8 @@ def _check(experiment: Experiment) -> None:
     search = experiment.search
     plans: dict[str, tuple[Combination, dict[str, Any]]] = {}
     for of in dict.fromkeys(cell.combination for cell in experiment.cells):
-        trials: list[dict[str, Any]] = [{}] if search is None else search.trials(of)
-        for options in ({**of.options, **trial} for trial in trials):
+        trials: list[dict[str, Any]] = [] if search is None else search.trials_of(of)
+        for options in ({**of.options, **trial} for trial in trials or [{}]):
             plans[repr((of.model, of.mask, options))] = (of, options)  # the same for every dataset
     for of, options in plans.values():
         _check_options(of, options)

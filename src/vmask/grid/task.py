@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vmask.grid.cell import Cell, Combination, identity
-from vmask.grid.experiment import Search, Stage
+from vmask.grid.experiment import Experiment, Stage
 from vmask.grid.search import chosen_options, search_request
 from vmask.grid.store import TRAIN, Store
 
@@ -59,18 +59,18 @@ class Task:
         """The result file."""
         return store.search(self.of.key) if isinstance(self.of, Combination) else store.cell(self.of.key, self.kind)
 
-    def request(self, store: Store, search: Search | None) -> dict[str, Any] | None:
+    def request(self, store: Store, experiment: Experiment) -> dict[str, Any] | None:
         """Everything that determines the result; None if a search must be done first."""
         if isinstance(self.of, Combination):
-            assert search is not None
-            return search_request(search, self.of)
-        training = training_request(store, search, self.of)
+            assert experiment.search is not None
+            return search_request(experiment.search, self.of)
+        training = training_request(store, experiment, self.of)
         if self.stage is None or training is None:
             return training
         request = {"train": identity(training), **self.stage.request()}
         for role, cell in (("ranker", self.ranker), ("confident", self.confident)):
             if cell is not None:
-                other = training_request(store, search, cell)
+                other = training_request(store, experiment, cell)
                 if other is None:
                     return None
                 request[role] = identity(other)
@@ -83,7 +83,7 @@ def uses_of(of: Combination, stage: Stage | None = None) -> frozenset[str]:
     return frozenset((of.dataset, of.model, of.mask, *measuring))
 
 
-def training_request(store: Store, search: Search | None, cell: Cell) -> dict[str, Any] | None:
+def training_request(store: Store, experiment: Experiment, cell: Cell) -> dict[str, Any] | None:
     """Everything that determines a cell's training; None if a search must be done first."""
-    options = chosen_options(store, search, cell.combination)
+    options = chosen_options(store, experiment, cell.combination)
     return None if options is None else {**cell.to_dict(), "options": options}

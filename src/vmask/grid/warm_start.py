@@ -36,5 +36,4 @@ def _two_stages(model: str, mask: str, options: str) -> bool:
 
 def _searched(experiment: Experiment, *cells: Cell) -> bool:
     """Whether the options of any of the cells are searched for: then the two stages may have different ones."""
-    search = experiment.search
-    return search is not None and any(len(search.trials(cell.combination)) > 1 for cell in cells)
+    return any(experiment.searches_for(cell.combination) for cell in cells)

@@ -81,7 +81,7 @@ class Worker:
         """
         about: dict[str, Any] = {}
         try:
-            request = task.request(self.store, self.experiment.search)
+            request = task.request(self.store, self.experiment)
             assert request is not None, f"{task.title} was started before its search"
             about = {"identity": identity(request), "asked": request}
             if isinstance(task.of, Combination):
@@ -144,7 +144,7 @@ class Worker:
 
     def _recorded_model(self, cell: Cell) -> Model:
         """The model described by the file of a cell's training, even if its numbers are of an older version."""
-        request = training_request(self.store, self.experiment.search, cell)
+        request = training_request(self.store, self.experiment, cell)
         assert request is not None
         record = self.store.read(self.store.cell(cell.key))
         if record is not None and record["status"] == "done" and record["identity"] == identity(request):
