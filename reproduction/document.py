@@ -34,7 +34,7 @@ class Document:
         claims: of the paper, with verdicts.
         pictures: figures that were written beside the document, in their order.
         examples: explained texts.
-        vectors: the table of word vectors, where they were compared.
+        comparisons: tables of what was compared on dev beforehand: word vectors, VMASK's schedule.
     """
 
     results: Results
@@ -43,7 +43,7 @@ class Document:
     claims: Sequence[Claim]
     pictures: Sequence[Picture]
     examples: Sequence[Example]
-    vectors: Table | None = None
+    comparisons: tuple[Table, ...] = ()
 
     @property
     def title(self) -> str:
@@ -128,8 +128,8 @@ class Document:
         )
 
     def every_table(self) -> list[Table]:
-        """Those of the paper and ours, and that of word vectors, where they were compared."""
-        return [*self.tables, *([self.vectors] if self.vectors else [])]
+        """Those of the paper and ours, and those of what was compared beforehand."""
+        return [*self.tables, *self.comparisons]
 
 
 def _counted(count: check.Count) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ def variants_table(folder: Path) -> Table | None:
     records = [one for one in Store(folder).records(CELLS) if one["status"] == "done" and one["cell"]["variant"]]
     if not records:
         return None
-    cells = list(dict.fromkeys((one["cell"]["dataset"], one["cell"]["model"]) for one in _in_order(records)))
+    cells = cells_in_order(records)
     rows = []
     for variant in dict.fromkeys(one["cell"]["variant"] for one in records):
         mine = [one for one in records if one["cell"]["variant"] == variant]
@@ -44,14 +44,16 @@ def variants_table(folder: Path) -> Table | None:
         heads=("vectors",),
         columns=(*(f"{titled(d)} {titled(m)}" for d, m in cells), "mean", "% of text known", "s an epoch"),
         rows=sorted(rows, key=lambda row: row.heads),
-        signature=f"dev accuracy in percent; seeds {', '.join(map(str, seeds))}; {_made(records)}",
+        signature=f"dev accuracy in percent; seeds {', '.join(map(str, seeds))}; {made_by(records)}",
         digits=1,
     )
 
 
-def _in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def cells_in_order(records: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Datasets, in the paper's order, with their models."""
     names = in_order(one["cell"]["dataset"] for one in records)
-    return sorted(records, key=lambda one: (names.index(one["cell"]["dataset"]), one["cell"]["model"]))
+    cells = {(one["cell"]["dataset"], one["cell"]["model"]) for one in records}
+    return sorted(cells, key=lambda cell: (names.index(cell[0]), cell[1]))
 
 
 def _size(variant: str) -> int:
@@ -59,7 +61,8 @@ def _size(variant: str) -> int:
     return sum(int(one) for one in re.findall(r"\d+", variant))
 
 
-def _made(records: list[dict[str, Any]]) -> str:
+def made_by(records: list[dict[str, Any]]) -> str:
+    """The versions and commits that made the records."""
     versions = sorted({one["facts"]["versions"]["vmask"] for one in records})
     commits = sorted({one["facts"]["commit"] for one in records})
     return f"vmask {', '.join(versions)} ({', '.join(commits)})"

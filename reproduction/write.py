@@ -11,6 +11,7 @@ from reproduction.document import Document
 from reproduction.examples import all_examples
 from reproduction.figures import Picture, all_figures, save
 from reproduction.published import Published, load_published
+from reproduction.recipe import recipe_table
 from reproduction.results import Results
 from reproduction.tables import all_tables
 from reproduction.variants import variants_table
@@ -21,8 +22,8 @@ from vmask.report.grid.report import FIGURES, PAGES, TABLES
 HERE = Path(__file__).parent
 RESULTS, PUBLISHED = HERE / "results", HERE / "published.yaml"
 """The committed results, and the paper's numbers."""
-VECTORS = "vectors"
-"""Folder in the results where word vectors were compared."""
+COMPARISONS = {"vectors": variants_table, "recipe": recipe_table}
+"""Folders in the results of what was compared on dev, with their tables."""
 
 
 def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) -> Document:
@@ -40,7 +41,7 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
         claims=[] if numbers is None or not results.of_paper else all_claims(results, numbers),
         pictures=(),
         examples=all_examples(results),
-        vectors=variants_table(folder / VECTORS),
+        comparisons=tuple(made for name, table in COMPARISONS.items() if (made := table(folder / name)) is not None),
     )
 
 
