@@ -15,6 +15,8 @@ from reproduction.published import Published
 from reproduction.results import Results, titled
 from reproduction.table import Table
 from reproduction.templating import environment
+from vmask.grid.store import TRAIN
+from vmask.masks import MASKS
 from vmask.report.grid import formats
 from vmask.report.templating import image_data
 
@@ -61,8 +63,22 @@ class Document:
         return (
             f"{trained} trainings, {trials} trials of hyperparameters on dev and {measured} measurements of "
             f"explanations and words, {seconds / 3600:.1f} hours of one core: {self.covered()}.{failed} Every number "
-            "is made from the files of results by one command; what was not run says so."
+            f"is made from the files of results by one command; what was not run says so.{self._older()}"
         )
+
+    def _older(self) -> str:
+        """Which methods were trained by an older version of their numbers, as a sentence; empty if none was."""
+        older = {
+            mask: MASKS.get(mask).version
+            for (_, _, mask, stage), by_seed in self.results.records.items()
+            if stage == TRAIN and mask in MASKS.names()
+            for record in by_seed.values()
+            if record["facts"].get("numbers", {}).get(f"{MASKS.kind} {mask}", 1) < MASKS.get(mask).version
+        }
+        if not older:
+            return ""
+        named = " and ".join(f"{titled(mask)}, whose version is now {version}" for mask, version in older.items())
+        return f" Trained by an older version of the code, whose numbers differ: {named}."
 
     def covered(self) -> str:
         """Which models were run on which datasets: verdicts are about these."""
