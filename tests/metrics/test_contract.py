@@ -19,6 +19,7 @@ from vmask.metrics.contract import FAMILIES, ExplanationMetric, Facts, ModelMetr
 NAMES = """
 accuracy macro_f1 calibration_error aopc prob_drop naopc comprehensiveness sufficiency log_odds decision_flip
 post_hoc_accuracy frequency_correlation sparsity token_f1 iou_f1 auprc shortcut_precision stability
+racu soft_comprehensiveness soft_sufficiency sanity leakage
 """
 
 

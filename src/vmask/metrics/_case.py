@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -72,6 +72,9 @@ class Case:
         again: explains the same texts by the same method with another seed; None if the method is not random.
         others: explain the same texts for the same classes with models of other training seeds.
         seed: the seed of these explanations.
+        labels: number of the true class of each text; None without labels.
+        randomized: explains the same texts for the same classes with the same seed, but the model's weights randomized,
+            by depth; None if the weights are not known.
     """
 
     questions: Questions
@@ -82,6 +85,8 @@ class Case:
     again: Callable[[int], Sequence[Explanation]] | None = None
     others: Sequence[Callable[[], Sequence[Explanation]]] = field(default_factory=tuple)
     seed: int = 0
+    labels: NDArray[np.int64] | None = None
+    randomized: Callable[[], Mapping[str, Sequence[Explanation]]] | None = None
 
     @property
     def docs(self) -> Sequence[Doc]:
@@ -91,7 +96,11 @@ class Case:
     @cached_property
     def scores(self) -> list[NDArray[np.float64]]:
         """(W_i,) scores that words are ranked by."""
-        scores = [np.array(explanation.scores, np.float64) for explanation in self.explanations]
+        return self.scores_of(self.explanations)
+
+    def scores_of(self, explanations: Sequence[Explanation]) -> list[NDArray[np.float64]]:
+        """(W_i,) scores that words are ranked by, of other explanations of these texts."""
+        scores = [np.array(explanation.scores, np.float64) for explanation in explanations]
         return [np.abs(values) for values in scores] if self.rank == "absolute" else scores
 
     @cached_property
