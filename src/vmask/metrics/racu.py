@@ -85,7 +85,8 @@ class Racu(ExplanationMetric):
             for doc, hidden in zip(case.docs, counts, strict=True):
                 draws = numpy_stream(case.seed, "racu", doc.text).random((orders, len(doc.spans)))
                 ranks = draws.argsort(1).argsort(1)
-                keep.append((ranks[:, None, :] >= np.array(hidden)[:, None]).reshape(-1, len(doc.spans)))
+                rows = ranks[:, None, :] >= np.array(hidden)[:, None]  # (orders, 11, W)
+                keep.append(rows.reshape(orders * len(PERCENTS), len(doc.spans)))
             memo[key] = _right(case, case.questions.ask(keep)).reshape(-1, orders, len(PERCENTS)).mean(1)
         curve: NDArray[np.float64] = memo[key]
         return curve
