@@ -34,6 +34,10 @@ class Questions:
         self.memo: dict[Any, Any] = {}
         self._known: list[dict[bytes, NDArray[np.float32]]] = [{} for _ in docs]
 
+    def ask_once(self, keep: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
+        """The same as `ask`, for rows that no other metric needs: they are neither looked up nor cached."""
+        return self.predictor.predict_kept(self.docs, keep, self.hide)
+
     def ask(self, keep: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
         """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i)."""
         keys = [[_key(row) for row in rows] for rows in keep]
@@ -122,13 +126,17 @@ class Case:
 
     def ask_top(self, counts: Sequence[Sequence[int]], hidden: bool) -> list[NDArray[np.float32]]:
         """(S_i, C) probabilities with the top words hidden, or with all others hidden."""
+        return self.questions.ask(self.top_rows(counts, hidden))
+
+    def top_rows(self, counts: Sequence[Sequence[int]], hidden: bool) -> list[NDArray[np.bool_]]:
+        """(S_i, W_i) which words are kept with the top words hidden, or with all others hidden."""
         keep = []
         for order, wanted in zip(self.orders, counts, strict=True):
             rows = np.full((len(wanted), len(order)), hidden)
             for row, count in zip(rows, wanted, strict=True):
                 row[order[:count]] = not hidden
             keep.append(rows)
-        return self.questions.ask(keep)
+        return keep
 
     def _of_target(self, answers: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]:
         return [rows[:, target].astype(np.float64) for rows, target in zip(answers, self.targets, strict=True)]

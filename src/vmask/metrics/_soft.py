@@ -54,14 +54,14 @@ class SoftDrops(ExplanationMetric):
             # The same draws for all methods, so that only their chances differ.
             draws = numpy_stream(case.seed, "soft", doc.text).random((self.options.draws, len(doc.spans)))
             selected = draws < chances(scores, self.options.rate)
-            none = np.zeros((1, len(doc.spans)), np.bool_)
-            keep.append(np.concatenate([none, ~selected if self.hidden else selected]))
-        answers = case.questions.ask(keep)
+            whole = np.ones((1, len(doc.spans)), np.bool_)
+            keep.append(np.concatenate([whole, ~whole, ~selected if self.hidden else selected]))
         values = np.full(len(case.docs), np.nan)
-        for number, (rows, whole) in enumerate(zip(answers, case.whole(), strict=True)):
-            drops = whole - rows[:, case.targets[number]].astype(np.float64)
-            if drops[0] > SAME:
-                share = float(np.clip(drops[1:] / drops[0], 0, 1).mean())
+        for number, answers in enumerate(case.questions.ask_once(keep)):
+            of_target = answers[:, case.targets[number]].astype(np.float64)
+            largest, *drops = of_target[0] - of_target[1:]
+            if largest > SAME:
+                share = float(np.clip(np.array(drops) / largest, 0, 1).mean())
                 values[number] = share if self.hidden else 1 - share
         return {"": values}
 

@@ -73,7 +73,7 @@ class Racu(ExplanationMetric):
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
         """One record per text."""
         counts = [[len(doc.spans) * percent // 100 for percent in PERCENTS] for doc in case.docs]
-        explained = _right(case, case.ask_top(counts, hidden=True))
+        explained = _right(case, case.questions.ask_once(case.top_rows(counts, hidden=True)))
         random = self._random_curve(case, counts)
         return {"": np.stack([_area(random - explained), _area(random - random[:, -1:])], 1)}
 
@@ -87,7 +87,7 @@ class Racu(ExplanationMetric):
                 ranks = draws.argsort(1).argsort(1)
                 rows = ranks[:, None, :] >= np.array(hidden)[:, None]  # (orders, 11, W)
                 keep.append(rows.reshape(orders * len(PERCENTS), len(doc.spans)))
-            memo[key] = _right(case, case.questions.ask(keep)).reshape(-1, orders, len(PERCENTS)).mean(1)
+            memo[key] = _right(case, case.questions.ask_once(keep)).reshape(-1, orders, len(PERCENTS)).mean(1)
         curve: NDArray[np.float64] = memo[key]
         return curve
 
