@@ -154,6 +154,8 @@ class Run:
                 partial(self._again, other, name, chunk, explained, self.config.seed + number)
                 for number, other in enumerate(subject.others, 1)
             ]
+            known = hasattr(subject.predictor, "randomized")
+            randomized = partial(self._randomized, subject, name, chunk, explained) if known else None
             case = Case(
                 questions=questions[""],
                 explanations=explained,
@@ -164,7 +166,7 @@ class Run:
                 others=others,
                 seed=self.config.seed,
                 labels=None if subject.labels is None else subject.labels[rows],
-                randomized=partial(self._randomized, subject, name, chunk, explained),
+                randomized=randomized,
             )
             cases = {hide: replace(case, questions=questions[hide]) for hide in questions}
             for metric_name, metric in self.of_explanations.items():
