@@ -12,8 +12,9 @@ Definition: accuracy is the share of texts whose true class is predicted with 0%
 Citation: Madsen, Meade, Adlakha and Reddy, Evaluating the Faithfulness of Importance Measures in NLP by Recursively
     Masking Allegedly Important Tokens and Retraining, EMNLP Findings 2022; Madsen, Reddy and Chandar, Faithfulness
     Measurable Masked Language Models, ICML 2024. Checked against the code of the latter: curves, areas and rounding
-    are the same. They explain anew at every step, with the words hidden so far; here a text is explained once. They
-    take one random order and the metric of each dataset, here it is the mean of several and always accuracy.
+    are the same. They explain the true class, and anew at every step, with the words hidden so far; here a text is
+    explained once, for the predicted class. They take one random order and the metric of each dataset, here it is the
+    mean of several and always accuracy.
 Limits: it is meant for models that were trained with words hidden in the same way, of which the mask `word_dropout`
     (and hide=zero) comes closest here; for other models the fall is partly that of strange texts. Above 1 the
     explanation misleads the model more than no words at all. Where accuracy hardly falls the ratio is unstable, and
