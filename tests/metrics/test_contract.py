@@ -20,6 +20,7 @@ NAMES = """
 accuracy macro_f1 calibration_error confidence nll
 aopc prob_drop naopc comprehensiveness sufficiency log_odds decision_flip
 post_hoc_accuracy frequency_correlation sparsity token_f1 iou_f1 auprc shortcut_precision stability
+racu soft_comprehensiveness soft_sufficiency sanity leakage
 """
 
 
@@ -113,7 +114,10 @@ def test_faithful_scores_beat_random_ones_where_the_truth_is_known():
     weights = {f"w{i}": float(weight) for i, weight in enumerate(stream.uniform(-0.04, 0.04, 30))}
     texts = [" ".join(stream.permutation(sorted(weights))[:12]) for _ in range(40)]
     found = evaluate(LinearWords(weights), texts, "all,-sparsity,-stability", "occlusion", hide="remove")
-    for name in ("aopc", "prob_drop", "comprehensiveness", "naopc", "decision_flip"):
+    for name in (
+        *("aopc", "prob_drop", "comprehensiveness", "naopc", "decision_flip"),
+        *("soft_comprehensiveness", "soft_sufficiency"),
+    ):
         assert found.score(name, "occlusion").value > found.score(name, "random").value
     for name in ("sufficiency", "log_odds"):
         assert found.score(name, "occlusion").value < found.score(name, "random").value

@@ -362,7 +362,8 @@ def estimated(metric: Metric, values: NDArray[np.float64]) -> Estimate:
     """The score of a metric with its interval over examples."""
     if metric.averaged:
         return mean_interval(values)
-    return _without_false_certainty(statistic_interval(values, metric.statistic), "every resample")
+    records = values[np.isfinite(values.reshape(len(values), -1)).all(1)]
+    return _without_false_certainty(statistic_interval(records, metric.statistic), "every resample")
 
 
 def _without_false_certainty(estimate: Estimate, what: str) -> Estimate:

@@ -31,7 +31,6 @@ FLOOR = "random"
 TOP_WORDS = 10
 SEEN = 3
 """Minimum occurrences of a word in a ranking by means, because means of rare words are unreliable."""
-NAN = float("nan")
 
 Explain = Callable[[Iterable[str]], Iterator[Explanation]]
 Kept = Callable[[int, Mapping[str, Any], Explain, int], Explain]
@@ -93,7 +92,7 @@ class Run:
         texts = [subject.texts[i] for i in subject.sample]
         streams = {name: self._stream(subject, number, name, texts) for name in self.used}
         sums = {name: WordSums() for name in self.used if name != FLOOR}
-        values: dict[Key, list[float]] = {}
+        values: dict[Key, NDArray[np.float64]] = {}
         bar = (
             advancing(len(texts), "texts explained and measured") if self.progress else nullcontext(lambda count: None)
         )
@@ -106,15 +105,16 @@ class Run:
                         word_sums.add(explanation)
                 rows = subject.sample[done : done + len(chunk)]
                 for key, new in self._of_chunk(subject, chunk, rows, explanations):
-                    row = values.setdefault(key, [])
-                    row += [NAN] * (done - len(row)) + [float(value) for value in new]
+                    records = np.asarray(new, np.float64)
+                    of_all = values.setdefault(key, np.full((len(texts), *records.shape[1:]), np.nan))
+                    of_all[done : done + len(chunk)] = records
                 done += len(chunk)
                 advance(len(chunk))
         for stream in streams.values():
             next(stream, None)  # a file of explanations is finished when its stream ends
         series = {
-            key: Series(np.array(row + [NAN] * (done - len(row))), key[3], key[1], key[2], "sample")
-            for key, row in values.items()
+            key: Series(self.of_explanations[key[0]].combine(of_all), key[3], key[1], key[2], "sample")
+            for key, of_all in values.items()
         }
         return series, {name: _top_words(sums[name], EXPLAINERS.get(name).signed) for name in sums}
 
@@ -154,6 +154,8 @@ class Run:
                 partial(self._again, other, name, chunk, explained, self.config.seed + number)
                 for number, other in enumerate(subject.others, 1)
             ]
+            known = hasattr(subject.predictor, "randomized")
+            randomized = partial(self._randomized, subject, name, chunk, explained) if known else None
             case = Case(
                 questions=questions[""],
                 explanations=explained,
@@ -163,6 +165,8 @@ class Run:
                 again=again,
                 others=others,
                 seed=self.config.seed,
+                labels=None if subject.labels is None else subject.labels[rows],
+                randomized=randomized,
             )
             cases = {hide: replace(case, questions=questions[hide]) for hide in questions}
             for metric_name, metric in self.of_explanations.items():
@@ -176,6 +180,15 @@ class Run:
         """Explain the same texts for the same classes, with another seed or another model."""
         targets = [explanation.target for explanation in explained]
         return list(self._explain(predictor, name)(chunk, seed=seed, workers=1, target=targets))
+
+    def _randomized(
+        self, subject: Subject, name: str, chunk: Sequence[str], explained: Sequence[Explanation]
+    ) -> dict[str, list[Explanation]]:
+        """Explain the same texts for the same classes by the model with randomized weights, by depth."""
+        return {
+            depth: self._again(model, name, chunk, explained, self.config.seed)
+            for depth, model in subject.randomized.items()
+        }
 
 
 def _explain(

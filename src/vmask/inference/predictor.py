@@ -20,6 +20,7 @@ from vmask.inference.contract import BasePredictor, Doc
 from vmask.inference.folding import fold
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
+from vmask.inference.randomize import cascade
 from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch, collate, make_batch, sorted_buckets
 from vmask.text.pieces import mean_over_pieces
@@ -91,6 +92,14 @@ class TextPredictor(BasePredictor):
         clone = copy.copy(self)
         clone.batch_rows = rows
         return clone
+
+    def randomized(self, seed: int) -> dict[str, Self]:
+        """The same model with ever more of its weights drawn anew, by depth, see `cascade`."""
+        clones = {}
+        for depth, model in cascade(self.model, seed):
+            clones[depth] = copy.copy(self)
+            clones[depth].model = model
+        return clones
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Split texts into words, up to the length limit."""

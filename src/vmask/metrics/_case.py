@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -33,6 +33,10 @@ class Questions:
         self.hide = hide
         self.memo: dict[Any, Any] = {}
         self._known: list[dict[bytes, NDArray[np.float32]]] = [{} for _ in docs]
+
+    def ask_once(self, keep: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
+        """The same as `ask`, for rows that no other metric needs: they are neither looked up nor cached."""
+        return self.predictor.predict_kept(self.docs, keep, self.hide)
 
     def ask(self, keep: Sequence[NDArray[Any]]) -> list[NDArray[np.float32]]:
         """(S_i, C) probabilities of each text under its rows of `keep` (S_i, W_i)."""
@@ -72,6 +76,9 @@ class Case:
         again: explains the same texts by the same method with another seed; None if the method is not random.
         others: explain the same texts for the same classes with models of other training seeds.
         seed: the seed of these explanations.
+        labels: number of the true class of each text; None without labels.
+        randomized: explains the same texts for the same classes with the same seed, but the model's weights randomized,
+            by depth; None if the weights are not known.
     """
 
     questions: Questions
@@ -82,6 +89,8 @@ class Case:
     again: Callable[[int], Sequence[Explanation]] | None = None
     others: Sequence[Callable[[], Sequence[Explanation]]] = field(default_factory=tuple)
     seed: int = 0
+    labels: NDArray[np.int64] | None = None
+    randomized: Callable[[], Mapping[str, Sequence[Explanation]]] | None = None
 
     @property
     def docs(self) -> Sequence[Doc]:
@@ -91,7 +100,11 @@ class Case:
     @cached_property
     def scores(self) -> list[NDArray[np.float64]]:
         """(W_i,) scores that words are ranked by."""
-        scores = [np.array(explanation.scores, np.float64) for explanation in self.explanations]
+        return self.scores_of(self.explanations)
+
+    def scores_of(self, explanations: Sequence[Explanation]) -> list[NDArray[np.float64]]:
+        """(W_i,) scores that words are ranked by, of other explanations of these texts."""
+        scores = [np.array(explanation.scores, np.float64) for explanation in explanations]
         return [np.abs(values) for values in scores] if self.rank == "absolute" else scores
 
     @cached_property
@@ -113,13 +126,17 @@ class Case:
 
     def ask_top(self, counts: Sequence[Sequence[int]], hidden: bool) -> list[NDArray[np.float32]]:
         """(S_i, C) probabilities with the top words hidden, or with all others hidden."""
+        return self.questions.ask(self.top_rows(counts, hidden))
+
+    def top_rows(self, counts: Sequence[Sequence[int]], hidden: bool) -> list[NDArray[np.bool_]]:
+        """(S_i, W_i) which words are kept with the top words hidden, or with all others hidden."""
         keep = []
         for order, wanted in zip(self.orders, counts, strict=True):
             rows = np.full((len(wanted), len(order)), hidden)
             for row, count in zip(rows, wanted, strict=True):
                 row[order[:count]] = not hidden
             keep.append(rows)
-        return self.questions.ask(keep)
+        return keep
 
     def _of_target(self, answers: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]:
         return [rows[:, target].astype(np.float64) for rows, target in zip(answers, self.targets, strict=True)]

@@ -24,7 +24,7 @@ from vmask.text.words import chunks
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
 
-FAMILIES = ("prediction", "faithfulness", "global", "plausibility", "stability")
+FAMILIES = ("prediction", "faithfulness", "global", "plausibility", "stability", "sanity")
 """Families of metrics, in the order in which they are shown."""
 FLOORS = ("random", "frequency", "tfidf", "majority")
 """Baseline rankings that do not depend on a model."""
@@ -193,6 +193,12 @@ class Subject:
         """Word frequencies in the `counted` texts, computed at first use."""
         return Frequencies.of(self.predictor, self.counted or self.texts)
 
+    @cached_property
+    def randomized(self) -> Mapping[str, Any]:
+        """The model with ever more of its weights drawn anew, by depth; computed at first use."""
+        models: Mapping[str, Any] = self.predictor.randomized(self.seed)
+        return models
+
     @property
     def ranks(self) -> bool:
         """Whether the model has its own ranking of words."""
@@ -270,5 +276,9 @@ class ExplanationMetric(Metric):
     hides: ClassVar[bool] = False
 
     def measure(self, case: Case) -> Mapping[str, Sequence[float] | NDArray[Any]]:
-        """For every part one value per text of a batch; NaN if a text has none."""
+        """For every part one value or record per text of a batch; NaN if a text has none."""
         raise NotImplementedError
+
+    def combine(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The values of a part for all texts (N, ...), from what `measure` gave for them; by default the same."""
+        return values

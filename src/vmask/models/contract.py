@@ -75,9 +75,14 @@ class Encoder(nn.Module):
         """The input of an edit for a batch, without dropout."""
         return Embedded(self.vectors(batch.distinct), batch.index, self.words(batch.ids))
 
+    @property
+    def embeddings(self) -> nn.Module:
+        """The module of the word vectors; where positions and types are added to them in a block, that block."""
+        raise NotImplementedError
+
     def freeze_embeddings(self) -> None:
         """Exclude the vectors from training."""
-        raise NotImplementedError
+        self.embeddings.requires_grad_(False)
 
     def reader(self, seen: Tensor) -> Reader | None:
         """A faster way than `encode` to read many texts with few distinct words; None if the model has none.
@@ -128,9 +133,10 @@ class WordEncoder(Encoder):
         vectors: Tensor = self.embedding(ids)
         return vectors
 
-    def freeze_embeddings(self) -> None:
-        """Exclude the word vectors from training."""
-        self.embedding.requires_grad_(False)
+    @property
+    def embeddings(self) -> nn.Module:
+        """The table of word vectors."""
+        return self.embedding
 
     def dropped(self, x: Embedded) -> Embedded:
         """The vectors after dropout before the seam; by default without dropout."""

@@ -173,9 +173,10 @@ class Transformer(Encoder):
             self.train(was_training)
         return seen[0]
 
-    def freeze_embeddings(self) -> None:
-        """Exclude the word vectors and their block (positions, types, LayerNorm) from training."""
-        self._block().requires_grad_(False)
+    @property
+    def embeddings(self) -> nn.Module:
+        """The word vectors and their block (positions, types, LayerNorm)."""
+        return self._block()
 
     def _seam(self) -> nn.Module:
         """The module whose output is edited."""
