@@ -61,8 +61,10 @@ class Aopc(ExplanationMetric):
 
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
         """A value per text for each reading."""
-        counts = [range(min(self.options.k, len(doc.spans)) + 1) for doc in case.docs]
-        answers = [rows.astype(np.float64) for rows in case.ask_top(counts, hidden=True)]
+        counts = [range(1, min(self.options.k, len(doc.spans)) + 1) for doc in case.docs]
+        hidden = case.ask_top(counts, hidden=True)
+        whole = case.ask_top([[0]] * len(case.docs), hidden=True)
+        answers = [np.concatenate(both).astype(np.float64) for both in zip(whole, hidden, strict=True)]
         readings = {
             "": _mean_drops(answers, case.targets),
             f"k={self.options.k}": np.array(
