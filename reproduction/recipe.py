@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import nan, sqrt
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from reproduction.results import titled
 from reproduction.table import Entry, Row, Table
 from reproduction.variants import cells_in_order, made_by
+from vmask.evaluation.statistics import Estimate
 from vmask.grid.store import CELLS, Store
 
 DEFAULT = "default"
@@ -36,7 +37,12 @@ def recipe_table(folder: Path) -> Table | None:
     for name in sorted(variants, key=lambda name: (name != DEFAULT, name)):
         mine = [record for record in records if record["cell"]["variant"] == name]
         by_cell = [[score for pair, score in scores[name].items() if pair[:2] == cell] for cell in cells]
-        entries = [Entry(text=f"{fmean(values):.1f}" if values else "not run") for values in by_cell]
+        entries = [
+            Entry(Estimate(fmean(values), nan, nan, len(values), "mean over seeds"))
+            if values
+            else Entry(verdict="not run")
+            for values in by_cell
+        ]
         spread = fmean(record["history"][record["best_epoch"] - 1]["mask_std"] for record in mine)
         complete = scores[name].keys() == scores[DEFAULT].keys()
         entries.append(Entry(text=f"{fmean(scores[name].values()):.2f}" if complete else "not run"))
