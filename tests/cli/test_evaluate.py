@@ -17,6 +17,7 @@ from vmask.errors import ModelFolderError
 from vmask.evaluation.result import SCORES, VALUES
 from vmask.explain import api
 from vmask.metrics import METRICS
+from vmask.metrics.contract import Facts
 
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
 
@@ -188,7 +189,9 @@ def test_all_metrics_are_those_that_apply_and_the_others_are_said(vmask, trained
     assert left_out == OF_PEOPLE | {"shortcut_precision"}
     assert "no words were planted; use `vmask evaluate --planted`." in done.err
     shown = {line.split()[0] for line in done.lines if line.strip()}
-    assert set(METRICS.names()) - left_out - {"accuracy", "macro_f1", "calibration_error"} <= shown
+    of_predictions = {name for name in METRICS.names() if Facts.read(name).family == "prediction"}
+    assert set(METRICS.names()) - left_out - of_predictions <= shown
+    assert all(name.replace("_", " ") in done.lines[0] for name in of_predictions)
     assert column(done.out, "metric")[3:] == ["lime", "mask", "random"]
     assert "accuracy 0." in done.lines[0]
     assert "macro f1 " in done.lines[0]
@@ -243,7 +246,7 @@ def test_json_has_every_score_with_its_interval(vmask, trained, few):
 def test_an_option_of_a_metric_changes_it_alone(vmask, trained, few):
     words = ["evaluate", trained, few, "--metrics", "aopc,prob_drop", "--explainers", "mask", "--hide", "unk", "--json"]
     plain, three = vmask(*words).json, vmask(*words, "--aopc.k", 3).json
-    assert three["metrics"] == {**plain["metrics"], "aopc": {"k": 3}}
+    assert three["metrics"] == {**plain["metrics"], "aopc": {"k": 3, "temperature": None}}
     for one, two in zip(plain["scores"], three["scores"], strict=True):
         assert (one == two) == (one["metric"] != "aopc"), one
     values = {(score["metric"], score["part"]): score["value"] for score in three["scores"] if score["by"] == "mask"}

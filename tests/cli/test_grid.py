@@ -154,9 +154,9 @@ def test_only_and_seeds_choose_cells(grid, copy):
         return sum(grid("--dry-run", "--json", *words).json["pieces"].values())
 
     assert to_do() == PIECES
-    assert to_do("--only", "mask=vmask") == 1 + 2 + 2 + 1
+    assert to_do("--only", "mask=vmask") == 2 + 3 + 2 + 1  # base of seed 0, whose confidence is needed
     assert to_do("--seeds", "1") == 2 + 2 + 2
-    assert to_do("--only", "mask=vmask,dataset=reviews,model=cnn", "--seeds", "0,1") == 6
+    assert to_do("--only", "mask=vmask,dataset=reviews,model=cnn", "--seeds", "0,1") == 8
     assert to_do("--only", "seed=0-1") == PIECES
 
 
