@@ -107,7 +107,7 @@ class TrainConfig:
         0.75, "share of the training in which beta, and the mask's temperature, move; then they stay at their ends"
     )
     min_steps: int = option(
-        1000,
+        500,
         "steps that a training has at least where beta moves: small data is passed over more often; where you name "
         "the epochs, they hold",
         most=100_000,
