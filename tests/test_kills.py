@@ -33,7 +33,7 @@ TEXTS = ["good so far", "bad so", "good bad fine"]
 MODELS = {"old": LinearWords({"good": 0.1}), "new": LinearWords({"good": 0.2, "bad": -0.1})}
 MOST = 25
 """Points at which one thing is killed; `chaos` has them all."""
-SEARCH = Search(100, {"cnn": [{}, {"epochs": 2}, {"epochs": 3}]}, {})
+SEARCH = Search(100, 3, {"cnn": {"epochs": [1, 2, 3]}})
 
 
 @dataclass
