@@ -25,7 +25,7 @@ TINY = {
     "name": "tiny",
     "models": {"cnn": {"embeddings": "random", "epochs": 1, "batch_size": 16, "model__filters": 2}},
     "grid": [{"datasets": ["data.csv"], "models": ["cnn"], "masks": ["vmask"], "seeds": [0]}],
-    "search": {"seed": 100, "models": {"cnn": [{}, {"learning_rate": 0.01}]}},
+    "search": {"seed": 100, "trials": 2, "models": {"cnn": {"learning_rate": [0.001, 0.01]}}},
     "stages": [
         {"name": "words", "metrics": ["post_hoc_accuracy", "frequency_correlation"]},
         {"name": "local", "metrics": ["aopc"], "explainers": {"lime": {"samples": 20}}, "n": 4, "examples": 2},
