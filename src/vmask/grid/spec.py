@@ -6,7 +6,8 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice
+from itertools import islice, product
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from vmask.metrics import METRICS
 ALL = "all"
 MOST_SEEDS = 1_000
 MOST_CELLS = 100_000
+MOST_COMBINATIONS = 100_000
+"""Largest number of combinations of values of a search, from which its trials are drawn."""
 MOST_NUMBER = 10**9
 """Largest number of texts or words, and largest seed, in the file."""
 
@@ -219,6 +222,9 @@ def _search(loaded: Any, models: Collection[str]) -> Search:
             raise UnknownName("model of `search`", model, models)
     for mask in search.of_methods:
         MASKS.get(mask)
+    for model, method in product(search.of_models.values(), [*search.of_methods.values(), {}]):
+        if prod(len(values) for values in {**model, **method}.values()) > MOST_COMBINATIONS:
+            raise ConfigError(f"search has more than {MOST_COMBINATIONS:,} combinations of values. Take some out.")
     return search
 
 
