@@ -222,8 +222,9 @@ def _search(loaded: Any, models: Collection[str]) -> Search:
             raise UnknownName("model of `search`", model, models)
     for mask in search.of_methods:
         MASKS.get(mask)
-    for model, method in product(search.of_models.values(), [*search.of_methods.values(), {}]):
-        if prod(len(values) for values in {**model, **method}.values()) > MOST_COMBINATIONS:
+    for model, mask in product(search.of_models, search.of_methods or [""]):
+        options = {**search.of_models[model], **search.of_methods.get(mask, {})}
+        if prod(map(len, options.values())) > MOST_COMBINATIONS:
             raise ConfigError(f"search has more than {MOST_COMBINATIONS:,} combinations of values. Take some out.")
     return search
 
