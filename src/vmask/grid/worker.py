@@ -32,6 +32,7 @@ from vmask.grid.store import TRAIN, Store
 from vmask.grid.task import Task, training_request, uses_of
 from vmask.grid.warm_start import start_of
 from vmask.metrics._temperature import temperature_for
+from vmask.metrics.nll import negative_log_likelihoods
 from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
@@ -323,15 +324,18 @@ def _portable(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 def _confidence(classifier: TextClassifier, split: Split) -> dict[str, float] | None:
-    """Mean probability of the predicted class, and mean negative log-likelihood of the true one; None without texts."""
-    if not len(split):
-        return None
-    probabilities = classifier.predict_proba(split.texts)
+    """Mean probability of the predicted class, and mean negative log-likelihood of the true one.
+
+    None without texts of classes that the model knows.
+    """
     columns = {str(label): column for column, label in enumerate(classifier.classes_)}
     known = [(row, columns[str(label)]) for row, label in enumerate(split.labels) if str(label) in columns]
+    if not known:
+        return None
+    probabilities = classifier.predict_proba(split.texts)
     rows, classes = np.array(known).T
-    nll = -np.log(np.maximum(probabilities[rows, classes], np.finfo(np.float32).tiny))
-    return {"mean": round(float(probabilities.max(1).mean()), 5), "nll": round(float(nll.mean()), 5)}
+    nll = negative_log_likelihoods(probabilities[rows], classes).mean()
+    return {"mean": round(float(probabilities.max(1).mean()), 5), "nll": round(float(nll), 5)}
 
 
 def _predictions(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any] | None:

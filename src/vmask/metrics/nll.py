@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmask.metrics import METRICS
 from vmask.metrics.contract import PredictionMetric, Series, Subject
@@ -26,5 +27,11 @@ class Nll(PredictionMetric):
     def measure(self, subject: Subject) -> Iterator[Series]:
         """One value per text."""
         assert subject.labels is not None
-        of_truth = subject.probabilities[np.arange(len(subject.labels)), subject.labels].astype(np.float64)
-        yield Series(-np.log(np.maximum(of_truth, np.finfo(np.float32).smallest_subnormal)))
+        yield Series(negative_log_likelihoods(subject.probabilities, subject.labels))
+
+
+def negative_log_likelihoods(probabilities: NDArray[np.float32], classes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(N,) loss of every text, from probabilities (N, C) and the true classes (N,)."""
+    of_truth = probabilities[np.arange(len(classes)), classes].astype(np.float64)
+    losses: NDArray[np.float64] = -np.log(np.maximum(of_truth, np.finfo(np.float32).smallest_subnormal))
+    return losses
