@@ -50,7 +50,7 @@ def test_chances_by_hand(scores, rate, wanted):
 
 @given(SCORES.filter(bool), st.floats(0.01, 0.99))
 def test_the_mean_chance_is_the_rate_whatever_the_scores(scores, rate):
-    values = np.array(scores)
+    values = np.round(np.array(scores, float), 3)  # smaller differences are lost beside 100
     found = chances(values, rate)
     assert found.mean() == pytest.approx(rate, abs=1e-9)
     assert ((found >= 0) & (found <= 1)).all()
