@@ -79,7 +79,7 @@ def check(document: Document, as_json: bool) -> None:
             | {"differs": list(one.entry.differs)}
             for one in numbers
         ]
-        claims = [dataclasses.asdict(claim) for claim in document.claims]
+        claims = [claim.to_dict() for claim in document.claims]
         print_json({"summary": document.checked(), "claims": claims, "numbers": rows})
         return
     for name in dict.fromkeys(one.table for one in numbers):

@@ -2,46 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from reproduction.agreement import informed, local_and_global
-from reproduction.claim import (
-    Cell,
-    Claim,
-    ClaimVerdict,
-    Values,
-    cell_title,
-    cells_of,
-    compared,
-    listed,
-    mean_of,
-    of_all,
-    scored,
-    sides,
-    together,
-)
-from reproduction.early import early, settled
+from reproduction.claim import Claim, cells_of, listed, scored
+from reproduction.effect import BELOW_0, Cell, Effect, Region, Values, levels, paired
+from reproduction.published import Published
 from reproduction.results import DATASETS, TITLES, Results, ScoreKey
 
-TWO_WORDS = 0.75
+TWO_WORDS, IN_PAPER = 0.75, 0.8
 """About 80%, with room for the word about."""
 UNCORRELATED = 0.1
 TASK_WORD, FREQUENT_WORD, NEAR = 0.8, 0.5, 0.1
 
 
-def claims_about_words(results: Results) -> list[Claim]:
+def claims_about_words(results: Results, published: Published) -> list[Claim]:
     """Every claim about words, in the paper's order."""
-    of_words = (
+    return [
         _post_hoc_above_iba(results),
         _two_words(results),
         _fewer_words_for_encoders(results),
-        _not_frequency(results),
+        _not_frequency(results, published),
         _task_words_above(results),
         _frequent_words_near(results),
         _informed(results),
-    )
-    claims = [settled(claim, early(results, cells_of(), "words")) for claim in of_words]
-    return [*claims, settled(_agreement(results), early(results, cells_of(), "local"))]
+        _agreement(results),
+    ]
 
 
 def _post_hoc(results: Results, mask: str, by: str, k: int) -> Callable[[Cell], Values]:
@@ -49,158 +35,118 @@ def _post_hoc(results: Results, mask: str, by: str, k: int) -> Callable[[Cell], 
 
 
 def _post_hoc_above_iba(results: Results) -> Claim:
-    found = {
-        k: sides(cells_of(), _post_hoc(results, "iba", "mask", k), _post_hoc(results, "vmask", "mask", k))
-        for k in (1, 2, 5, 10)
-    }
-    control = sides(cells_of(), _post_hoc(results, "random_mask", "mask", 2), _post_hoc(results, "vmask", "mask", 2))
-    parts = {f"VMASK minus IBA, k = {k}": one for k, one in found.items()}
-    lines = (f"Control, VMASK minus a random mask, k = 2: {control.words()}",)
-    return compared("post_hoc", "Post-hoc accuracy of VMASK is higher than IBA's.", parts, lines)
+    effects = []
+    for k in (1, 2, 5, 10):
+        values = paired(cells_of(), _post_hoc(results, "iba", "mask", k), _post_hoc(results, "vmask", "mask", k))
+        effects.append(Effect(f"VMASK minus IBA, k = {k}", values))
+    random = paired(cells_of(), _post_hoc(results, "random_mask", "mask", 2), _post_hoc(results, "vmask", "mask", 2))
+    control = Effect("Control, VMASK minus random mask, k = 2", random)
+    sentence = "Post-hoc accuracy of VMASK is higher than IBA's."
+    return Claim("post_hoc", sentence, tuple(effects), (f"{control.title}: {control.words()}",))
 
 
 def _two_words(results: Results) -> Claim:
     cells = cells_of(models=("cnn", "lstm"))
-    own = {cell: mean_of(_post_hoc(results, "vmask", "mask", 2)(cell)) for cell in cells}
-    found = {cell: one for cell, one in own.items() if one is not None}
-    enough = [cell for cell, one in found.items() if one >= TWO_WORDS]
-    lines = [f"{len(enough)} of {len(found)} cells reach 75%: {listed(results, found)}"]
+    values = levels(cells, _post_hoc(results, "vmask", "mask", 2))
+    lines = [f"VMASK: {listed(results, values)}"]
     for title, mask, by in (
         ("Base with VMASK's ranking", "base", "ranking"),
         ("VMASK by a random ranking", "vmask", "random"),
     ):
-        other = {cell: one for cell in cells if (one := mean_of(_post_hoc(results, mask, by, 2)(cell))) is not None}
-        lines.append(f"{title}: {listed(results, other)}")
-    verdict = of_all(len(enough), len(found))
-    sentence = "With the two most important words alone, CNN-VMASK and LSTM-VMASK reach about 80% post-hoc accuracy."
-    return Claim("two_words", sentence, verdict, tuple(lines))
+        lines.append(f"{title}: {listed(results, levels(cells, _post_hoc(results, mask, by, 2)))}")
+    sentence = (
+        "With the two most important words alone, CNN-VMASK and LSTM-VMASK reach about 80% post-hoc accuracy (here: "
+        "75% or more)."
+    )
+    paper = dict.fromkeys(values, IN_PAPER)
+    effect = Effect("post-hoc accuracy of VMASK, k = 2", values, Region(TWO_WORDS), paper, signed=False)
+    return Claim("two_words", sentence, (effect,), tuple(lines))
 
 
 def _fewer_words_for_encoders(results: Results) -> Claim:
-    found = [
-        (
-            dataset,
-            model,
-            mean_of(_post_hoc(results, "vmask", "mask", 2)((dataset, "bert"))),
-            mean_of(_post_hoc(results, "vmask", "mask", 2)((dataset, model))),
-        )
-        for dataset in DATASETS
-        for model in ("cnn", "lstm")
-    ]
-    pairs = [(results.title(d), TITLES[m], a, b) for d, m, a, b in found if a is not None and b is not None]
-    lower = [pair for pair in pairs if pair[2] < pair[3]]
-    verdict = of_all(len(lower), len(pairs))
-    shown = ", ".join(f"{d} {100 * a:.1f} against {m} {100 * b:.1f}" for d, m, a, b in pairs)
-    return Claim(
-        "encoders",
-        "Post-hoc accuracy (two words) is lower for BERT (here MiniLM) than for CNN and LSTM.",
-        verdict,
-        (f"Percent: {shown}",) if shown else (),
-    )
+    values: dict[Cell, list[float]] = {}
+    of = _post_hoc(results, "vmask", "mask", 2)
+    for dataset in DATASETS:
+        encoder = list(of((dataset, "bert")).values())
+        for model in ("cnn", "lstm"):
+            other = list(of((dataset, model)).values())
+            if encoder and other:  # seeds of different models are no pairs
+                values[dataset, model] = [sum(encoder) / len(encoder) - sum(other) / len(other)]
+    sentence = "Post-hoc accuracy (two words) is lower for BERT (here MiniLM) than for CNN and LSTM."
+    line = f"By dataset and the other model: {listed(results, values)}"
+    effect = Effect("MiniLM minus CNN and LSTM, VMASK, k = 2", values, BELOW_0)
+    return Claim("encoders", sentence, (effect,), (line,))
 
 
-def _not_frequency(results: Results) -> Claim:
-    parts: dict[str, dict[Cell, float]] = {}
-    for part in ("pearson", "log", "spearman"):
+def _not_frequency(results: Results, published: Published) -> Claim:
+    effects, lines = [], []
+    for part, name in (("pearson", "Pearson, raw counts"), ("log", "Pearson, log counts"), ("spearman", "Spearman")):
         key = ScoreKey("frequency_correlation", "mask", "", part)
-        means = {cell: mean_of(results.scored(*cell, "vmask", "words", key)) for cell in cells_of()}
-        parts[part] = {cell: one for cell, one in means.items() if one is not None}
-    none = {part: sum(abs(one) < UNCORRELATED for one in found.values()) for part, found in parts.items()}
-    total = len(parts["pearson"])
-    verdict: ClaimVerdict = "not run"
-    if total:
-        verdict = (
-            "does not hold" if none["pearson"] < total else "holds" if none["spearman"] == total else "holds in part"
-        )
-    evidence = tuple(
-        f"{name}: below 0.1 in {none[part]} of {total} cells ({listed(results, parts[part], 1, 2)})"
-        for part, name in (("pearson", "Pearson, raw counts"), ("log", "Pearson, log counts"), ("spearman", "Spearman"))
-    )
-    return Claim("frequency", "Importance is not correlated with word frequency.", verdict, evidence)
+        found = levels(cells_of(), scored(results, "vmask", "words", key))
+        sizes = {cell: [abs(value) for value in values] for cell, values in found.items()}
+        paper = {}
+        if part == "pearson" and "correlation" in published.tables:
+            there = {cell: published.number("correlation", cell[1], cell[0]) for cell in sizes}
+            paper = {cell: abs(value) for cell, value in there.items() if value is not None}
+        region = Region(high=UNCORRELATED)
+        effects.append(Effect(f"size of the correlation, {name}", sizes, region, paper, unit="", signed=False))
+        lines.append(f"{name}: {listed(results, found, 1, 2)}")
+    sentence = "Importance is not correlated with word frequency (here: by less than 0.1 on average)."
+    return Claim("frequency", sentence, tuple(effects), tuple(lines))
 
 
 def _task_words_above(results: Results) -> Claim:
-    found = {cell: one for cell in cells_of() if (one := _of_words(results, cell, "top")) is not None}
-    above = [cell for cell, scores in found.items() if min(scores) > TASK_WORD]
-    verdict = of_all(len(above), len(found))
-    lowest = {cell: min(scores) for cell, scores in found.items()}
-    evidence = (
-        f"In {len(above)} of {len(found)} cells all of the ten most important words are above 0.8; the tenth has: "
-        f"{listed(results, lowest, 1, 2)}"
-    )
-    return Claim("task_words", "The importance of the most important words is above 0.8.", verdict, (evidence,))
+    values = levels(cells_of(), lambda cell: _of_words(results, cell, "top", min))
+    sentence = "The importance of the most important words is above 0.8 (here: of the tenth)."
+    title = "importance of the tenth of VMASK's words"
+    effect = Effect(title, values, Region(TASK_WORD), unit="", signed=False)
+    return Claim("task_words", sentence, (effect,), (listed(results, values, 1, 2),))
 
 
 def _frequent_words_near(results: Results) -> Claim:
-    found = {
-        cell: sum(one) / len(one) for cell in cells_of() if (one := _of_words(results, cell, "frequent")) is not None
+    def mean(scores: list[float]) -> float:
+        return sum(scores) / len(scores)
+
+    values = levels(cells_of(), lambda cell: _of_words(results, cell, "frequent", mean))
+    sentence = "The importance of the most frequent words is around 0.5 (here: within 0.1, the mean of ten)."
+    region = Region(FREQUENT_WORD - NEAR, FREQUENT_WORD + NEAR)
+    effect = Effect("importance of the ten most frequent words", values, region, unit="", signed=False)
+    return Claim("frequent_words", sentence, (effect,), (listed(results, values, 1, 2),))
+
+
+def _of_words(results: Results, cell: Cell, which: str, summary: Callable[[list[float]], float]) -> Values:
+    """A summary of the importance of the first ten words of a list, for every seed."""
+    return {
+        seed: summary([float(row[1]) for row in record["importance"][which][:10]])
+        for seed, record in results.stage(*cell, "vmask", "words").items()
+        if record.get("importance")
     }
-    near = [cell for cell, mean in found.items() if abs(mean - FREQUENT_WORD) <= NEAR]
-    verdict = of_all(len(near), len(found))
-    evidence = (
-        f"Mean importance of the ten most frequent words is within 0.1 of 0.5 in {len(near)} of {len(found)} cells: "
-        f"{listed(results, found, 1, 2)}"
-    )
-    return Claim("frequent_words", "The importance of the most frequent words is around 0.5.", verdict, (evidence,))
 
 
 def _informed(results: Results) -> Claim:
     """Whether words at the top say something about the class, in place of a person's judgement."""
-    found = {
-        mask: {cell: one for cell in cells_of() if (one := informed(results, *cell, mask)) is not None}
-        for mask in ("vmask", "iba", "random_mask")
-    }
-    both = [cell for cell in found["vmask"] if cell in found["random_mask"]]
-    better = [cell for cell in both if found["vmask"][cell] > found["random_mask"][cell]]
-    verdict = of_all(len(better), len(both))
-    shown = tuple(f"Percent, {TITLES[mask]}: {listed(results, one)}" for mask, one in found.items() if one)
+
+    def of(mask: str) -> Callable[[Cell], Values]:
+        return lambda cell: informed(results, *cell, mask)
+
+    effect = Effect("VMASK minus random mask", paired(cells_of(), of("random_mask"), of("vmask")))
+    control = Effect("Control, IBA minus random mask", paired(cells_of(), of("random_mask"), of("iba")))
+    lines = [f"{control.title}: {control.words()}"]
+    for mask in ("vmask", "iba", "random_mask"):
+        lines.append(f"Percent, {TITLES[mask]}: {listed(results, levels(cells_of(), of(mask)))}")
     sentence = (
         "The most important words are words of the task (here: of the fifty highest that stand five times or more in "
         "training, the share that is among the tenth of words that tell most about the class; chance is 10%)."
     )
-    return Claim("top_words", sentence, verdict, shown)
+    return Claim("top_words", sentence, (effect,), tuple(lines))
 
 
 def _agreement(results: Results) -> Claim:
-    """Whether words that LIME finds important are important to the mask, and whether both kinds of scores agree."""
-    found = {cell: one for cell in cells_of() if (one := local_and_global(results, *cell)) is not None}
-    agree = [cell for cell, (share, chance) in found.items() if share > chance]
-    local, whole = _gains(results)
-    both = [cell for cell in local if cell in whole]
-    alike = [cell for cell in both if (local[cell] > 0) == (whole[cell] > 0)]
+    """Whether words that LIME finds important are important to the mask."""
+    values = levels(cells_of(), lambda cell: local_and_global(results, *cell))
     sentence = (
         "Local and global explanations agree (here: of the ten words with the largest sums of LIME scores, more are "
-        "among the mask's fifty than by chance; and VMASK gains or loses against base by AOPC as it does by post-hoc "
-        "accuracy)."
+        "among the mask's fifty than by chance)."
     )
-    lines = []
-    if found:
-        shares = listed(results, {cell: share for cell, (share, _) in found.items()})
-        chances = listed(results, {cell: chance for cell, (_, chance) in found.items()})
-        lines += [f"Percent of the ten words: {shares}", f"By chance: {chances}"]
-    if both:
-        shown = ", ".join(
-            f"{cell_title(results, cell)} {100 * local[cell]:+.1f} and {100 * whole[cell]:+.1f}" for cell in both
-        )
-        lines.append(
-            f"VMASK minus base by AOPC of LIME, and by two words: alike in {len(alike)} of {len(both)}: {shown}"
-        )
-    verdict = together([of_all(len(agree), len(found)), of_all(len(alike), len(both))])
-    return Claim("agreement", sentence, verdict, tuple(lines))
-
-
-def _gains(results: Results) -> tuple[Mapping[Cell, float], Mapping[Cell, float]]:
-    """What VMASK gains over base by AOPC, and by post-hoc accuracy where base is asked with VMASK's ranking."""
-    aopc = ScoreKey("aopc", "lime", "remove")
-    local = sides(cells_of(), scored(results, "base", "local", aopc), scored(results, "vmask", "local", aopc))
-    whole = sides(cells_of(), _post_hoc(results, "base", "ranking", 2), _post_hoc(results, "vmask", "mask", 2))
-    return local.differences, whole.differences
-
-
-def _of_words(results: Results, cell: Cell, which: str) -> list[float] | None:
-    """Importance of the first ten words of a list, each the mean over seeds' tenths."""
-    records = list(results.stage(*cell, "vmask", "words").values())
-    lists = [
-        [float(row[1]) for row in record["importance"][which][:10]] for record in records if record.get("importance")
-    ]
-    return [sum(column) / len(column) for column in zip(*lists, strict=False)] if lists else None
+    line = f"Points above chance: {listed(results, values)}"
+    return Claim("agreement", sentence, (Effect("share of LIME's words minus chance", values),), (line,))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reproduction import check
-from reproduction.claim import RULE, Claim
+from reproduction.claim import HEADS, Claim, claim_rows
+from reproduction.effect import RULE
 from reproduction.examples import Example, examples_markdown, examples_view
 from reproduction.figure_texts import NAMES as TEXTS
 from reproduction.figures import Picture
@@ -15,8 +16,6 @@ from reproduction.published import Published
 from reproduction.results import Results, titled
 from reproduction.table import Table
 from reproduction.templating import environment
-from vmask.grid.store import TRAIN
-from vmask.masks import MASKS
 from vmask.report.grid import formats
 from vmask.report.templating import image_data
 
@@ -63,22 +62,8 @@ class Document:
         return (
             f"{trained} trainings, {trials} trials of hyperparameters on dev and {measured} measurements of "
             f"explanations and words, {seconds / 3600:.1f} hours of one core: {self.covered()}.{failed} Every number "
-            f"is made from the files of results by one command; what was not run says so.{self._older()}"
+            f"is made from the files of results by one command; what was not run says so."
         )
-
-    def _older(self) -> str:
-        """Which methods were trained by an older version of their numbers, as a sentence; empty if none was."""
-        older = {
-            mask: MASKS.get(mask).version
-            for (_, _, mask, stage), by_seed in self.results.records.items()
-            if stage == TRAIN and mask in MASKS.names()
-            for record in by_seed.values()
-            if record["facts"].get("numbers", {}).get(f"{MASKS.kind} {mask}", 1) < MASKS.get(mask).version
-        }
-        if not older:
-            return ""
-        named = " and ".join(f"{titled(mask)}, whose version is now {version}" for mask, version in older.items())
-        return f" Trained by an older version of the code, whose numbers differ: {named}."
 
     def covered(self) -> str:
         """Which models were run on which datasets: verdicts are about these."""
@@ -111,9 +96,8 @@ class Document:
             lines = [COUNTED, ("---", *["---:"] * (len(COUNTED) - 1)), *map(_counted, counts)]
             parts += ["\n".join(f"| {' | '.join(line)} |" for line in lines), check.LEGEND]
         if self.claims:
-            rows = [f"| {c.sentence} | **{c.verdict}** | {_cell('<br>'.join(c.lines()))} |" for c in self.claims]
-            parts += ["## The paper's claims", RULE]
-            parts += ["| the paper | here | evidence |\n|---|---|---|\n" + "\n".join(rows)]
+            parts += ["## The paper's claims", RULE, claims_markdown(self.claims)]
+            parts += ["### The evidence for each claim", *(_evidence(claim) for claim in self.claims)]
         for table in self.every_table():
             parts += [f"## {_title(table)}", formats.markdown(table)]
         if self.examples:
@@ -137,6 +121,8 @@ class Document:
                 counts_legend=check.LEGEND,
                 claims=self.claims,
                 claims_rule=RULE,
+                claims_heads=HEADS,
+                claims_rows=claim_rows(self.claims),
                 tables=[(_title(table), table) for table in self.every_table()],
                 examples=examples_view(self.examples),
                 pictures=[(picture, image_data(figures / f"{picture.name}.png")) for picture in shown],
@@ -146,6 +132,18 @@ class Document:
     def every_table(self) -> list[Table]:
         """Those of the paper and ours, and those of what was compared beforehand."""
         return [*self.tables, *self.comparisons]
+
+
+def claims_markdown(claims: Sequence[Claim]) -> str:
+    """A table with a row for each effect of each claim: effect, interval, the paper's, verdict, power."""
+    rows = [HEADS, ("---",) * len(HEADS), *claim_rows(claims)]
+    return "\n".join("| " + " | ".join(map(_cell, row)) + " |" for row in rows)
+
+
+def _evidence(claim: Claim) -> str:
+    return "\n".join(
+        [f"**{claim.sentence}** {claim.verdict.capitalize()}.", "", *(f"- {line}" for line in claim.lines())]
+    )
 
 
 def _counted(count: check.Count) -> tuple[str, ...]:

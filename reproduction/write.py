@@ -16,6 +16,7 @@ from reproduction.results import Results
 from reproduction.tables import all_tables
 from reproduction.variants import variants_table
 from vmask._core.files import write_text
+from vmask.grid.store import CELLS
 from vmask.report.grid.formats import write_tables
 from vmask.report.grid.report import FIGURES, PAGES, TABLES
 
@@ -38,11 +39,18 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
         results=results,
         published=numbers,
         tables=all_tables(results, numbers),
-        claims=[] if numbers is None or not results.of_paper else all_claims(results, numbers),
+        claims=[]
+        if numbers is None or not results.of_paper
+        else all_claims(results, numbers, _marked(folder / "plausibility")),
         pictures=(),
         examples=all_examples(results),
         comparisons=tuple(made for name, table in COMPARISONS.items() if (made := table(folder / name)) is not None),
     )
+
+
+def _marked(folder: Path) -> Results | None:
+    """The results of `plausibility.yaml`; None where there are none."""
+    return Results.read(folder) if (folder / CELLS).is_dir() else None
 
 
 def draw(document: Document, folder: Path, kinds: Sequence[str] = ("png", "svg")) -> list[Picture]:

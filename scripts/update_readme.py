@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reproduction.claim import Claim
     from reproduction.table import Entry
 
 ROOT = Path(__file__).parents[1]
@@ -159,19 +158,12 @@ def metrics() -> str:
 
 
 def claims() -> str:
-    """What the grid's results say of the paper's claims; docs/reproduction.md has the evidence."""
+    """What the grid's results say of the claims; docs/reproduction.md has the rule and the evidence."""
+    from reproduction.document import claims_markdown
     from reproduction.write import read_document
 
     found = read_document()
-    rows = [f"| {claim.sentence} | {claim.verdict} | {_effect(claim)} |" for claim in found.claims]
-    first = f"Run so far: {found.covered()}. {found.checked()[0]}"
-    heads = "| the paper | here | mean difference over datasets and models with its 95% interval |"
-    return "\n".join([first, "", heads, "|---|---|---|", *rows])
-
-
-def _effect(claim: Claim) -> str:
-    """The mean differences that a verdict rests on, if any, and why it is not shown."""
-    return "<br>".join(filter(None, (*claim.effects, claim.reason)))
+    return f"Run so far: {found.covered()}. {found.checked()[0]}\n\n{claims_markdown(found.claims)}"
 
 
 def grid() -> str:
