@@ -35,7 +35,7 @@ class Document:
         claims: of the paper, with verdicts.
         pictures: figures that were written beside the document, in their order.
         examples: explained texts.
-        comparisons: tables of what was compared on dev beforehand: word vectors, VMASK's schedule.
+        comparisons: tables of what was compared: word vectors and VMASK's schedule on dev, VMASK's first version.
     """
 
     results: Results

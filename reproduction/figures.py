@@ -1,4 +1,4 @@
-"""The paper's figures from result files, and two of our own: what is drawn."""
+"""The paper's figures from result files, and some of our own: what is drawn."""
 
 from __future__ import annotations
 
@@ -8,18 +8,31 @@ from reproduction.available import WORDS, datasets, models
 from reproduction.figure_clouds import clouds
 from reproduction.figure_curves import controls, post_hoc
 from reproduction.figure_faithfulness import faithfulness
+from reproduction.figure_levels import second_softmax
 from reproduction.figure_scatter import scatter
 from reproduction.figure_texts import NAMES, texts
+from reproduction.published import Published
 from reproduction.results import Results
 from vmask.report.figures.style import Picture, check_extra, save
 
-__all__ = ["Picture", "all_figures", "clouds", "controls", "faithfulness", "post_hoc", "save", "scatter", "texts"]
+__all__ = [
+    "Picture",
+    "all_figures",
+    "clouds",
+    "controls",
+    "faithfulness",
+    "post_hoc",
+    "save",
+    "scatter",
+    "second_softmax",
+    "texts",
+]
 
 PREFERRED = ("lstm", "cnn")
 """Models whose words are scattered, the first that has results: the paper shows LSTM."""
 
 
-def all_figures(results: Results) -> Iterator[Picture]:
+def all_figures(results: Results, published: Published | None = None) -> Iterator[Picture]:
     """Every figure that there are results for, in the order of the paper; ours follow the one they belong to.
 
     Raises:
@@ -29,6 +42,8 @@ def all_figures(results: Results) -> Iterator[Picture]:
     for draw in (post_hoc, controls, faithfulness):
         if (picture := draw(results)) is not None:
             yield picture
+    if (picture := second_softmax(results, published)) is not None:
+        yield picture
     for dataset in datasets(results, WORDS):
         found = models(results, dataset, WORDS)
         chosen = next((model for model in PREFERRED if model in found), found[0])

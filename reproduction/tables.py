@@ -12,7 +12,7 @@ from reproduction.results import Results, titled
 from reproduction.signature import signature
 from reproduction.table import Entry, Row, Table
 from reproduction.tables_data import datasets_table, preprocessing_table
-from reproduction.tables_local import aopc_table, naopc_table, post_hoc_table
+from reproduction.tables_local import aopc_readings_table, aopc_table, naopc_table, post_hoc_table
 from reproduction.tables_other import other_tables
 from reproduction.tables_search import search_table
 from reproduction.tables_words import correlation_table, importance_table, sp_lime_table, top_words_table
@@ -37,6 +37,7 @@ def all_tables(results: Results, published: Published | None) -> list[Table]:
         datasets_table(context),
         accuracy_table(context),
         aopc_table(context),
+        aopc_readings_table(context),
         naopc_table(context),
         post_hoc_table(context),
         sp_lime_table(context),

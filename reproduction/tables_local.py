@@ -81,6 +81,38 @@ def _level(rows: list[Row]) -> tuple[str, ...]:
     )
 
 
+READINGS = {
+    "": "mean over k",
+    "k=5": "drop at five words",
+    "equal confidence": "mean over k, at equal confidence",
+    "second softmax": "mean over k, through a second softmax",
+}
+"""Readings of AOPC by the part of the score."""
+
+
+def aopc_readings_table(context: Context) -> Table:
+    """AOPC of the same explanations in four readings."""
+    masks = _masks(context)
+    rows = []
+    for part, reading in READINGS.items():
+        for by in EXPLAINERS:
+            for model in context.models:
+                for mask in masks:
+                    key = ScoreKey("aopc", by, part=part)
+                    cells = [(dataset, model, mask) for dataset in context.datasets]
+                    ours = [scaled(context.results.score(*cell, LOCAL, key)) for cell in cells]
+                    entries = [
+                        entry(one, differs=context.differs(*cell)) for one, cell in zip(ours, cells, strict=True)
+                    ]
+                    rows.append(Row((f"{reading}, {TITLES[by]}", context.model(model), titled(mask)), tuple(entries)))
+    notes = (
+        "Equal confidence: probabilities of the method are sharpened or flattened by a temperature, fitted so that its "
+        "mean confidence on dev is that of base with the same seed; a model that is more confident has more to lose.",
+        "Second softmax: probabilities pass through a softmax once more, as where an evaluation takes them for logits.",
+    )
+    return _table(context, "aopc_readings", "AOPC in four readings", masks, rows, notes, None)
+
+
 def naopc_table(context: Context) -> Table:
     """AOPC of all words between its limits, which differ from model to model."""
     masks = _masks(context)

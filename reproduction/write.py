@@ -10,6 +10,7 @@ from reproduction.context import Context
 from reproduction.document import Document
 from reproduction.examples import all_examples
 from reproduction.figures import Picture, all_figures, save
+from reproduction.first_version import chosen_epochs_table, verdicts_table
 from reproduction.published import Published, load_published
 from reproduction.recipe import recipe_table
 from reproduction.results import Results
@@ -35,16 +36,19 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
     """
     numbers: Published | None = None if published is None else load_published(published)
     results = Context(Results.read(folder), numbers).named()
+    judged = numbers is not None and results.of_paper
+    claims = all_claims(results, numbers, _marked(folder / "plausibility")) if numbers is not None and judged else []
+    compared = [table(folder / name) for name, table in COMPARISONS.items()]
+    if judged and folder == RESULTS:
+        compared += [chosen_epochs_table(results), verdicts_table(claims)]
     return Document(
         results=results,
         published=numbers,
         tables=all_tables(results, numbers),
-        claims=[]
-        if numbers is None or not results.of_paper
-        else all_claims(results, numbers, _marked(folder / "plausibility")),
+        claims=claims,
         pictures=(),
         examples=all_examples(results),
-        comparisons=tuple(made for name, table in COMPARISONS.items() if (made := table(folder / name)) is not None),
+        comparisons=tuple(table for table in compared if table is not None),
     )
 
 
@@ -60,7 +64,7 @@ def draw(document: Document, folder: Path, kinds: Sequence[str] = ("png", "svg")
         MissingExtra: where what draws them is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = list(all_figures(document.results))
+    pictures = list(all_figures(document.results, document.published))
     for picture in pictures:
         save(picture, folder, kinds)
     return pictures

@@ -1,17 +1,22 @@
 """Figures from made-up result files: what is drawn, for which results, and the same bytes every time."""
 
 import sys
+from math import log
 
 import numpy as np
 import pytest
 
 from reproduction import figure_clouds, figures
 from reproduction.available import curve, datasets, models
+from reproduction.figure_levels import aopc_levels, fit
+from reproduction.published import load_published
 from reproduction.results import Results
+from reproduction.write import PUBLISHED
 from vmask.errors import MissingExtra
 from vmask.evaluation.statistics import seeds_interval
 from vmask.grid.store import Store
 from vmask.report.figures.labels import nearest_point, place_labels, printed_word
+from vmask.report.grid.results import GridResults
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("wordcloud")
@@ -368,3 +373,22 @@ def test_without_the_extra_it_says_what_to_install(grid, monkeypatch, tmp_path):
                 next(figures.all_figures(grid.results))
             with pytest.raises(MissingExtra):
                 figures.save(picture, tmp_path)
+
+
+def test_levels_through_a_second_softmax_stand_beside_the_papers(grid):
+    published = load_published(PUBLISHED)
+    assert figures.second_softmax(Results(GridResults({}, {}, {}, [])), published) is None
+    for model, plain in (("cnn", 0.472), ("lstm", 0.5), ("minilm", 0.6)):
+        scores = [score("aopc", plain, "lime"), score("aopc", 0.165, "lime", part="second softmax")]
+        grid.write("sst2", model, "base", 0, "local", [*scores, score("aopc", 0.2, "random")])
+    found = {level.model: level for level in aopc_levels(grid.results, published)}
+    assert (found["cnn"].published, found["cnn"].plain) == (16.5, pytest.approx(47.2))
+    assert found["cnn"].most == pytest.approx(46.21, abs=0.01)
+    assert fit([(2.0, 1.0), (1.0, 2.0)]) == pytest.approx((1.0, log(2)))
+    picture = figures.second_softmax(grid.results, published)
+    # The paper has 16.5 and 17.03: 2.86 and 2.94 times lower, and 1.00 and 0.97 through a second softmax.
+    assert "ours are as they are 2.90 times the paper's on average" in picture.caption
+    assert "through a second softmax 0.98 times the paper's on average" in picture.caption
+    assert "2 of CNN and LSTM and 1 of the encoder" in picture.caption
+    assert "2 of their published numbers lie below what words in random order give" in picture.caption
+    assert "aopc_levels" in [one.name for one in figures.all_figures(grid.results, published)]
