@@ -31,6 +31,9 @@ FAMILIES = {
         {**SIZES, "max_position_embeddings": SHORT, "global_attn_every_n_layers": 2, "local_attention": 8},
     ),
 }
+RELATIVE = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False}
+MORE = {"deberta": ("bytes", {**SIZES, "max_position_embeddings": SHORT, **RELATIVE})}
+"""Families with tests of their own, so that not every test of encoders runs on them too."""
 
 
 @functools.cache
@@ -84,7 +87,7 @@ def config(family, **more):
     """The configuration of a tiny encoder."""
     from transformers import AutoConfig
 
-    kind, sizes = FAMILIES[family]
+    kind, sizes = {**FAMILIES, **MORE}[family]
     made = tokenizer(kind)
     ids = {name: getattr(made, name) for name in ("pad_token_id", "cls_token_id", "sep_token_id")}
     ids |= {"bos_token_id": made.cls_token_id, "eos_token_id": made.sep_token_id}
@@ -107,5 +110,5 @@ def network(family, classes=3, seed=3, **more):
 def save_encoder(family, folder, **more):
     """A folder as `save_pretrained` writes it, without a classification head of use."""
     network(family, classes=2, **more).save_pretrained(folder)
-    tokenizer(FAMILIES[family][0]).save_pretrained(folder)
+    tokenizer({**FAMILIES, **MORE}[family][0]).save_pretrained(folder)
     return folder

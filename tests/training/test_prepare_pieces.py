@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -161,17 +159,3 @@ def test_it_is_an_estimator_of_scikit_learn(encoder_folder):
     assert clone(classifier).get_params() == classifier.get_params()
     assert classifier.plan().model_options.placement == "block"
     assert classifier.plan().model_options.encoder == str(encoder_folder("bert"))
-
-
-def test_an_encoder_that_undoes_a_scaling_is_said(tmp_path, toy):
-    """A LayerNorm right behind the word vectors takes out how large they are."""
-    texts, labels = toy
-    folder = str(save_encoder("modernbert", tmp_path / "modernbert"))
-    with pytest.warns(VmaskWarning, match=r"placement block"):
-        TextClassifier(folder, "word_dropout", epochs=1, stages=1).fit(texts[:40], labels[:40])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        TextClassifier(folder, "base", epochs=1).fit(texts[:40], labels[:40])
-        TextClassifier(folder, "word_dropout", epochs=1, stages=1, model__placement="block").fit(
-            texts[:40], labels[:40]
-        )

@@ -25,7 +25,7 @@ class GradientExplainer(Explainer):
 
     Attributes:
         kind: name of the method in `captum.attr`.
-        baseline: baseline of the word vectors; empty if the method has none.
+        baseline: name of the baseline of the word vectors, where the mask brings none; empty if the method has none.
 
     Raises:
         MissingExtra: if captum is not installed.
@@ -61,6 +61,7 @@ class GradientExplainer(Explainer):
             probabilities = seam.probabilities.cpu().numpy()
             chosen = classes_of(probabilities, None if targets is None else [targets[row] for row in seam.rows])
             values, details = self.attribute(seam, torch.tensor(chosen, device=seam.z.device))
+            start = "mask" if self.baseline and bool(seam.baseline.any()) else self.baseline
             scores = values.detach().cpu().numpy().astype(np.float64)
             for at, (row, target) in enumerate(zip(seam.rows.tolist(), chosen, strict=True)):
                 explanations[row] = self._explanation(
@@ -70,6 +71,7 @@ class GradientExplainer(Explainer):
                     target,
                     probabilities[at, target],
                     {name: float(values_of[at]) for name, values_of in details.items()},
+                    start,
                 )
         for explanation in explanations:
             assert explanation is not None
@@ -83,12 +85,13 @@ class GradientExplainer(Explainer):
         target: int,
         probability: float,
         details: dict[str, Any],
+        baseline: str,
     ) -> Explanation:
         scores = per_word(values, doc, self.signed)
         explanation = self.finished(predictor, doc, scores, target, probability, **details)
-        if not self.baseline:
+        if not baseline:
             return explanation
-        return replace(explanation, options={**explanation.options, "baseline": self.baseline})
+        return replace(explanation, options={**explanation.options, "baseline": baseline})
 
 
 def per_word(values: NDArray[np.float64], doc: Doc, signed: bool) -> NDArray[np.float64]:

@@ -30,9 +30,10 @@ class IntegratedGradientsOptions:
 class IntegratedGradients(GradientExplainer):
     """The mean gradient of the target's probability on the path from no words to the text, times what is seen of each.
 
-    On the path the vectors of all words grow from zero; special tokens and padding stay as they are. The scores of a
-    text sum to its probability minus that without words, up to the error of the quadrature: `difference` in the
-    details. If a LayerNorm directly follows the seam, as in ModernBERT, it takes many more steps to make it small.
+    On the path the vectors of all words grow from zero, or from the mask's baseline; special tokens and padding stay
+    as they are. The scores of a text sum to its probability minus that without words, up to the error of the
+    quadrature: `difference` in the details. If a LayerNorm directly follows the seam, as in ModernBERT, it takes many
+    more steps from zero to make it small.
     """
 
     Options = IntegratedGradientsOptions
@@ -40,7 +41,7 @@ class IntegratedGradients(GradientExplainer):
 
     def attribute(self, seam: AtSeam, targets: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """(B, T) scores of positions, and the error of their sum."""
-        start = torch.where(seam.words.unsqueeze(-1), 0.0, seam.z)
+        start = torch.where(seam.words.unsqueeze(-1), seam.baseline, seam.z)
         by_dimension = self.captum()(seam.answer).attribute(
             seam.z,
             start,

@@ -42,6 +42,7 @@ class AtSeam:
         probabilities: (B, C) predictions for the texts.
         answer: prediction of the classifier for other vectors at the seam.
         most: maximum number of rows per call of `answer`; never fewer than B.
+        baseline: (D,) vector in place of a hidden word.
     """
 
     rows: NDArray[np.int64]
@@ -52,6 +53,7 @@ class AtSeam:
     probabilities: Tensor
     answer: Answer
     most: int
+    baseline: Tensor
 
 
 def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: Sequence[Doc], most: int) -> AtSeam:
@@ -75,7 +77,9 @@ def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: S
         probabilities = to_probabilities(model.encoder(batch, edit).float())
     words = torch.from_numpy(word_positions(docs, batch.ids.shape[1])).to(batch.ids.device)
     answer = answering(model, batch.distinct)
-    return AtSeam(rows, seen[0].detach(), words, batch.index, batch.lengths, probabilities, answer, most)
+    z = seen[0].detach()
+    baseline = z.new_zeros(z.shape[-1]) if model.mask.baseline is None else model.mask.baseline.detach()
+    return AtSeam(rows, z, words, batch.index, batch.lengths, probabilities, answer, most, baseline)
 
 
 def answering(model: MaskedClassifier, distinct: Tensor) -> Answer:

@@ -103,8 +103,7 @@ class PiecePredictor(TextPredictor):
 
     def stand_ins(self) -> Mapping[str, int]:
         """Ids of the tokens that can replace a piece, by way of hiding."""
-        named = {hide: self.tokenizer.settings.get(f"{hide}_token") for hide in ("unk", "mask")}
-        ids = {hide: self.tokenizer.backend.token_to_id(token) for hide, token in named.items() if token}
+        ids = {hide: self.tokenizer.named(hide) for hide in ("unk", "mask")}
         return {hide: id for hide, id in ids.items() if id is not None}
 
     def ranked_words(self, doc: Doc) -> Sequence[str]:

@@ -152,14 +152,17 @@ class TextPredictor(BasePredictor):
         Args:
             docs: the texts.
             keep: for each text (S_i, W_i), one row per perturbation: if each word is kept; with `zero` also how much.
-            hide: `remove` closes the gap; `zero` sets the vector to zero; `unk` and `mask` insert that token instead.
+            hide: `remove` closes the gap; `zero` sets the vector to zero, or to the baseline of a mask that has one;
+                `unk` and `mask` insert that token instead.
 
         Raises:
             ConfigError: for a way of hiding that this model does not have.
         """
         stand_in = self._stand_in(hide)
         rows = [as_kept(doc_keep, scaled=hide == "zero") for doc_keep in keep]
-        reader = self._cached_reader(docs, stand_in) if all(kept.dtype == np.bool_ for kept in rows) else None
+        by_baseline = hide == "zero" and self.model.mask.baseline is not None
+        cached = not by_baseline and all(kept.dtype == np.bool_ for kept in rows)
+        reader = self._cached_reader(docs, stand_in) if cached else None
         if reader is None:
             spelling = Spelling(self.pad, hide == "remove", stand_in)
             return answers(docs, rows, spelling, len(self.labels), self._answer)

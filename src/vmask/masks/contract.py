@@ -42,7 +42,7 @@ class Masked:
 
     Attributes:
         scale: (B, T) 1 at padding and special tokens.
-        shift: (B, T, D) added noise, 0 at padding and special tokens; None without noise.
+        shift: (B, T, D) added noise or baseline, 0 at padding and special tokens; None without.
         scores: (B, T) importance in [0, 1]; 0 where `words` is False.
         penalty: () added to the loss, weighted by the beta schedule.
         untouched: the vectors are not changed, so the classifier may skip the arithmetic.
@@ -61,9 +61,17 @@ class Masked:
         z = self.scale.unsqueeze(-1) * x
         return z if self.shift is None else z + self.shift
 
-    def times(self, keep: Tensor) -> Masked:
-        """The same with each position scaled by `keep` (B, T)."""
+    def times(self, keep: Tensor, baseline: Tensor | None = None) -> Masked:
+        """The same with `keep * z + (1 - keep) * b` in place of z.
+
+        Args:
+            keep: (B, T) how much is kept at each position.
+            baseline: (D,) b; None for zeros.
+        """
         shift = None if self.shift is None else self.shift * keep.unsqueeze(-1)
+        if baseline is not None:
+            rest = (1 - keep).unsqueeze(-1) * baseline
+            shift = rest if shift is None else shift + rest
         return replace(self, scale=self.scale * keep, shift=shift, untouched=False)
 
 
@@ -82,6 +90,7 @@ class WordMask(nn.Module):
         ranks: whether the scores rank words; a method without a ranking raises an error instead of giving constants.
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
         progress: progress of the annealing, from 0 to 1; set by the training loop, read by schedules.
+        baseline: (D,) vector in place of what is hidden of a word; None for zeros.
     """
 
     Options: ClassVar[type[Any]]
@@ -96,6 +105,17 @@ class WordMask(nn.Module):
         self.dim = dim
         self.options = options
         self.progress = 0.0
+        self.baseline: Tensor | None
+        kind = getattr(options, "baseline", "zero")
+        if kind == "learnt":
+            self.baseline = nn.Parameter(torch.zeros(dim))
+        else:  # None is no part of the state; what `auto` takes is set by the training or the stored model
+            self.register_buffer("baseline", torch.zeros(dim) if kind in ("mean", "mask_token") else None)
+
+    @classmethod
+    def is_soft(cls, options: Any) -> bool:
+        """Whether with these options a word is scaled by other numbers than 0 and 1 at inference."""
+        return True
 
     @property
     def anneals(self) -> bool:
@@ -120,6 +140,19 @@ class WordMask(nn.Module):
     def forward(self, x: Embedded) -> Masked:
         """Mask a batch: random in training, deterministic in eval."""
         raise NotImplementedError
+
+    def seen(self, scale: Tensor, x: Embedded, scores: Tensor, penalty: Tensor) -> Masked:
+        """The output `z = m x + (1 - m) b` for a scale m of words, with the baseline b.
+
+        Args:
+            scale: (B, T) m at words; what stands elsewhere is ignored.
+            x: the batch.
+            scores: (B, T) importance of words, likewise.
+            penalty: ().
+        """
+        scale = at_words(scale, x, 1.0)
+        shift = None if self.baseline is None else (1 - scale).unsqueeze(-1) * self.baseline
+        return Masked(scale, shift, at_words(scores, x, 0.0), penalty)
 
     def extra_repr(self) -> str:
         """Show the options in the printed module."""

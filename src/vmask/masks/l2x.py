@@ -11,12 +11,13 @@ from torch import Tensor
 from vmask.config import check_positive, option
 from vmask.errors import ConfigError
 from vmask.masks import MASKS
+from vmask.masks._baseline import BaselineOptions
 from vmask.masks._gates import Activation, ScoreNet
-from vmask.masks.contract import Embedded, Masked, WordMask, at_words, spread
+from vmask.masks.contract import Embedded, Masked, WordMask, spread
 
 
 @dataclass(frozen=True)
-class L2XOptions:
+class L2XOptions(BaselineOptions):
     """Options of `l2x`."""
 
     k: int = option(10, "words selected of a text; all of a shorter text")
@@ -47,6 +48,11 @@ class L2X(WordMask):
         super().__init__(dim, options)
         self.net = ScoreNet(dim, options.hidden, options.activation)
 
+    @classmethod
+    def is_soft(cls, options: L2XOptions) -> bool:
+        """A selection is 0 and 1."""
+        return options.mode == "soft"
+
     def word_level(self) -> bool:
         """A selection of k depends on the other words of the text, plain soft weights do not."""
         return self.options.mode == "soft" and not self.options.normalise
@@ -67,7 +73,7 @@ class L2X(WordMask):
             scale = share if self.options.normalise else weights
         else:
             scale = self._draw(floor) if self.training else self._select(floor, x)
-        return Masked(at_words(scale, x, 1.0), None, at_words(weights.detach(), x, 0.0), logits.new_zeros(()))
+        return self.seen(scale, x, weights.detach(), logits.new_zeros(()))
 
     def _draw(self, floor: Tensor) -> Tensor:
         """(B, T) relaxed k-hot: the maximum of k relaxed one-hot draws."""

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from vmask.config import check_positive, option
 from vmask.masks import MASKS
+from vmask.masks._baseline import BaselineOptions
 from vmask.masks._gates import ScoreNet, sample_keep
-from vmask.masks.contract import Embedded, Masked, WordMask, at_words, spread
+from vmask.masks.contract import Embedded, Masked, WordMask, spread
 
 
 @dataclass(frozen=True)
-class RandomMaskOptions:
+class RandomMaskOptions(BaselineOptions):
     """Options of `random_mask`."""
 
     hidden: int = option(100, "hidden units of the frozen network", most=100_000)
@@ -67,4 +68,4 @@ class RandomMask(WordMask):
         logits = self._logits(x.table)
         chance = spread(torch.sigmoid(logits), x)
         scale = sample_keep(logits, x, tau=1.0) if self.training else chance
-        return Masked(at_words(scale, x, 1.0), None, at_words(chance, x, 0.0), logits.new_zeros(()))
+        return self.seen(scale, x, chance, logits.new_zeros(()))

@@ -11,12 +11,13 @@ from torch import Tensor
 from vmask.config import check_positive, option
 from vmask.errors import ConfigError
 from vmask.masks import MASKS
+from vmask.masks._baseline import BaselineOptions
 from vmask.masks._gates import Activation, ScoreNet, bernoulli_kl, sample_keep
-from vmask.masks.contract import Embedded, Masked, WordMask, at_words, mean_over_words, spread
+from vmask.masks.contract import Embedded, Masked, WordMask, mean_over_words, spread
 
 
 @dataclass(frozen=True)
-class VMaskOptions:
+class VMaskOptions(BaselineOptions):
     """Options of `vmask`."""
 
     hidden: int = option(100, "hidden units of the inference network", most=100_000)
@@ -66,6 +67,11 @@ class VMask(WordMask):
         super().__init__(dim, options)
         self.net = ScoreNet(dim, options.hidden, options.activation)
 
+    @classmethod
+    def is_soft(cls, options: VMaskOptions) -> bool:
+        """E[R] is between 0 and 1; its threshold is not."""
+        return options.inference == "expectation"
+
     def word_level(self) -> bool:
         """E[R] depends on the word alone."""
         return True
@@ -96,7 +102,7 @@ class VMask(WordMask):
             scale = (scores >= 0.5).to(scores.dtype)
         else:
             scale = spread(torch.sigmoid(logits), x)
-        return Masked(at_words(scale, x, 1.0), None, at_words(scores, x, 0.0), self._penalty(logits, x))
+        return self.seen(scale, x, scores, self._penalty(logits, x))
 
     def _penalty(self, logits: Tensor, x: Embedded) -> Tensor:
         kl = bernoulli_kl(logits, self.options.pi)  # (U,)

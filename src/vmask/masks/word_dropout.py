@@ -9,11 +9,12 @@ import torch
 from vmask.config import option
 from vmask.errors import ConfigError
 from vmask.masks import MASKS
-from vmask.masks.contract import Embedded, Masked, WordMask, at_words
+from vmask.masks._baseline import BaselineOptions
+from vmask.masks.contract import Embedded, Masked, WordMask
 
 
 @dataclass(frozen=True)
-class WordDropoutOptions:
+class WordDropoutOptions(BaselineOptions):
     """Options of `word_dropout`."""
 
     p: float = option(0.5, "chance that a word is dropped; 0.5 is what VMASK's prior does to every word")
@@ -35,4 +36,4 @@ class WordDropout(WordMask):
         """Drop words of a batch in training, scale them all alike in eval."""
         keep = torch.full(x.words.shape, 1 - self.options.p, dtype=x.table.dtype, device=x.table.device)
         scale = torch.bernoulli(keep) if self.training else keep
-        return Masked(at_words(scale, x, 1.0), None, torch.zeros_like(keep), keep.new_zeros(()))
+        return self.seen(scale, x, torch.zeros_like(keep), keep.new_zeros(()))

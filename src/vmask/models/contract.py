@@ -39,6 +39,7 @@ class Encoder(nn.Module):
         paper_code: options that reproduce the paper's released code, by what they belong to (`model`, `mask`,
             `data`, `train`).
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
+        scale_matters: whether it makes a difference how large a vector is at the seam; see `Transformer`.
         reads: units of its texts: `words` of a vocabulary with vectors, or `pieces` of its own tokenizer.
     """
 
@@ -48,6 +49,7 @@ class Encoder(nn.Module):
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     version: ClassVar[int] = 1
     dim: int
+    scale_matters: bool = True
 
     @classmethod
     def recipe_for(cls, options: Any) -> Mapping[str, Any]:
@@ -65,6 +67,16 @@ class Encoder(nn.Module):
 
     def vectors(self, ids: Tensor) -> Tensor:
         """(U, D) vectors of the ids (U,) at the seam."""
+        raise NotImplementedError
+
+    @property
+    def by_word(self) -> bool:
+        """Whether a word has the same vector at the seam wherever it stands, that of `vectors`."""
+        return True
+
+    @property
+    def table_size(self) -> int:
+        """V, the number of ids."""
         raise NotImplementedError
 
     def words(self, ids: Tensor) -> Tensor:
@@ -134,6 +146,11 @@ class WordEncoder(Encoder):
         return vectors
 
     @property
+    def table_size(self) -> int:
+        """V, the number of words."""
+        return self.embedding.num_embeddings
+
+    @property
     def embeddings(self) -> nn.Module:
         """The table of word vectors."""
         return self.embedding
@@ -171,12 +188,12 @@ class MaskedClassifier(nn.Module):
         self.mask = mask
 
     def forward(self, batch: Batch, keep: Tensor | None = None) -> Output:
-        """Mask and classify a batch; `keep` (B, T) scales each position after the mask."""
+        """Mask and classify a batch; `keep` (B, T) is how much is kept of each position, the rest is the baseline."""
         seen: list[Masked] = []
 
         def edit(x: Embedded) -> Masked:
             seen.append(self.mask(x))
-            return seen[-1] if keep is None else seen[-1].times(keep)
+            return seen[-1] if keep is None else seen[-1].times(keep, self.mask.baseline)
 
         logits = self.encoder(batch, edit)
         return Output(logits, seen[0], self.encoder.words(batch.ids))

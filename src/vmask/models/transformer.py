@@ -149,6 +149,16 @@ class Transformer(Encoder):
             vectors: Tensor = self.network.get_input_embeddings()(ids)
         return vectors
 
+    @property
+    def by_word(self) -> bool:
+        """Behind the block a word has another vector at every place."""
+        return self.options.placement == "word"
+
+    @property
+    def table_size(self) -> int:
+        """V, the number of tokens."""
+        return len(self.is_word)
+
     def words(self, ids: Tensor) -> Tensor:
         """True at ids that are no special token."""
         return self.is_word[ids]

@@ -16,6 +16,7 @@ from vmask.errors import ModelFolderError
 from vmask.inference.piece_predictor import PiecePredictor, WordTable
 from vmask.inference.predictor import VECTORS, TextPredictor, WordPredictor
 from vmask.models import MODELS
+from vmask.models.contract import MaskedClassifier
 from vmask.models.transformer import Transformer
 from vmask.pretrained.encoders import network_of
 from vmask.pretrained.tensor_shapes import Shapes, check_shapes, no_larger_than, read_shapes
@@ -32,6 +33,8 @@ _NEEDED: dict[str, dict[str, type]] = {
     "pieces": {"tokenizer": dict, "encoder": dict},
 }
 """Required keys of `config.json` for a predictor."""
+BASELINE = "mask.baseline"
+"""Name of the vector in place of hidden words among the weights."""
 LONGEST = 100_000
 """Maximum number of words of a text."""
 
@@ -78,7 +81,8 @@ def _read_pieces(stored: _Stored) -> PiecePredictor:
     labels = config["labels"]
     check_shapes(lambda: network_of(config["encoder"], len(labels)), shapes, "encoder.network.")
     pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]))
-    model = plan.with_mask(Transformer(network_of(config["encoder"], len(labels)), pieces.special, plan.model_options))
+    network = network_of(config["encoder"], len(labels))
+    model = _with_baseline(plan.with_mask(Transformer(network, pieces.special, plan.model_options)), shapes)
     tensors = _finite(load_file(weights))
     text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
     counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)
@@ -96,7 +100,9 @@ def _read_words(stored: _Stored) -> WordPredictor:
     of_model = {name: shape for name, shape in shapes.items() if not name.startswith("words.")}
     if VECTORS not in of_model or len(of_model[VECTORS]) != 2:
         raise ModelFolderError("it has no table of word vectors")
-    check_shapes(lambda: plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model)
+    check_shapes(
+        lambda: _with_baseline(plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model), of_model
+    )
     if not 1 <= config["max_words"] <= LONGEST:
         raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
     words = WordTokenizer.load(tokenizer, config["cleaning"], config["max_words"])
@@ -105,12 +111,19 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if not len(words.words) == len(counts) == len(known) == len(tensors[VECTORS]):
         raise ModelFolderError("its tokenizer has another number of words than its vectors")
     tuned = tensors[VECTORS].dtype != torch.float16
-    model = plan.build(tensors[VECTORS].float(), tuned, len(labels))
+    model = _with_baseline(plan.build(tensors[VECTORS].float(), tuned, len(labels)), shapes)
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     pad_length = words.max_words if plan.train.pad_to_max else 0
     if pad_length * len(tensors[VECTORS][0]) > MOST_PADDED:
         raise ModelFolderError(f"it pads every text to {pad_length:,} words, more than fit into the memory")
     return WordPredictor(model, words, labels, counts, known, device, pad_length)
+
+
+def _with_baseline(model: MaskedClassifier, shapes: Shapes) -> MaskedClassifier:
+    """The model with a place for the baseline that `auto` stood for in its training, if that was not zero."""
+    if BASELINE in shapes and getattr(model.mask.options, "baseline", None) == "auto":
+        model.mask.baseline = torch.zeros(model.mask.dim)
+    return model
 
 
 _READERS: dict[str, Callable[[_Stored], TextPredictor]] = {"words": _read_words, "pieces": _read_pieces}

@@ -90,6 +90,12 @@ class PieceTokenizer:
     def __len__(self) -> int:
         return int(self.backend.get_vocab_size())
 
+    def named(self, name: str) -> int | None:
+        """Id of the special token of a name such as `mask`; None if there is none."""
+        token = self.settings.get(f"{name}_token")
+        id: int | None = self.backend.token_to_id(token) if token else None
+        return id
+
     @property
     def uncased(self) -> bool:
         """Whether the encoder ignores case."""

@@ -14,6 +14,7 @@ from vmask.errors import ModelFolderError
 from vmask.inference.predictor import TextPredictor
 from vmask.masks import MASKS
 from vmask.models.contract import Encoder, MaskedClassifier
+from vmask.training.baseline import NAMES, baseline_of, set_baseline
 from vmask.training.checkpoints import Checkpoints
 from vmask.training.device import make_accelerator
 from vmask.training.inputs import split
@@ -80,11 +81,16 @@ def train_plan(
             reseed_torch(plan.train.seed, "weights" if encoder is None else "mask")
             second = encoder is not None
             encoder = encoder or data.encoder(plan)
+            baseline = baseline_of(plan, encoder, data.mask_token)
             model = stage.with_mask(encoder)
+            if stage is plan:
+                set_baseline(model.mask, baseline, encoder, data.mask_token)
         if data.tuned is False or (second and plan.data.train_embeddings is not True):
             encoder.freeze_embeddings()
         if progress is not None and len(stages) > 1 and accelerator.is_main_process:
             progress.stage(number, len(stages))
+        if progress is not None and stage is plan and baseline != "zero" and accelerator.is_main_process:
+            progress.note(f"in place of a hidden word stands {NAMES[baseline]} (--mask.baseline {baseline})")
         folder = checkpoint / f"stage-{number}" if checkpoint and len(stages) > 1 else checkpoint
         trained = _train_stage(stage, model, data, accelerator, folder, resume, progress)
         done = _joined(done, trained)

@@ -20,8 +20,6 @@ from vmask.training.loop import Examples
 from vmask.training.prepared import Prepared, examples_of
 from vmask.training.run_config import Plan
 
-UNMASKED = ("base", "l2")
-"""Methods that do not change the word vectors."""
 MAX_TOKENS = 512
 """Length limit, unless the user or the encoder has a smaller one."""
 
@@ -44,6 +42,11 @@ class PreparedPieces(Prepared):
     def pad_length(self) -> int:
         """Maximum length of a text."""
         return self.tokenizer.max_tokens
+
+    @property
+    def mask_token(self) -> int | None:
+        """Id of the tokenizer's mask token, if it has one."""
+        return self.tokenizer.named("mask")
 
     def encoder(self, plan: Plan) -> Encoder:
         """The pretrained encoder with a fresh head, in float32."""
@@ -96,14 +99,8 @@ class PreparedPieces(Prepared):
 
 
 def make_transformer(network: Any, tokenizer: PieceTokenizer, plan: Plan) -> Transformer:
-    """A network of transformers with its seam. Warns if a mask has little effect there."""
-    encoder = Transformer(network, tokenizer.special, plan.model_options)
-    if not encoder.scale_matters and plan.mask not in UNMASKED:
-        warn(
-            f"{type(network).__name__} puts a LayerNorm right behind its word vectors, which undoes their scaling: at "
-            "inference the mask will hardly act. Use --model.placement block."
-        )
-    return encoder
+    """A network of transformers with its seam."""
+    return Transformer(network, tokenizer.special, plan.model_options)
 
 
 def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:

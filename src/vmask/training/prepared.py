@@ -46,6 +46,11 @@ class Prepared:
         """Maximum length of a text."""
         raise NotImplementedError
 
+    @property
+    def mask_token(self) -> int | None:
+        """Id of the tokenizer's mask token, if it has one."""
+        return None
+
     def encoder(self, plan: Plan) -> Encoder:
         """A fresh encoder; its weights come from torch's global generator."""
         raise NotImplementedError

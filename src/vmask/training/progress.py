@@ -28,6 +28,9 @@ class ProgressCallback:
     def stage(self, number: int, total: int) -> None:
         """The first or second of two stages begins."""
 
+    def note(self, text: str) -> None:
+        """A fact about the training, such as what `auto` stands for."""
+
     def start(self, steps: int, done: int) -> None:
         """The training begins: `steps` steps in all, of which `done` are done already."""
 
@@ -76,6 +79,10 @@ class TrainingBar(ProgressCallback):
             + ("without a mask" if number == 1 else "with the mask, word vectors frozen"),
             highlight=False,
         )
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self.console.print(f"[dim]{self.title}[/dim] {text}", highlight=False)
 
     def start(self, steps: int, done: int) -> None:
         """Set the length of the bar, which may be full after an earlier stage."""
