@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import pytest
@@ -54,6 +55,24 @@ def build_encoder():
         model = plan.with_mask(Transformer(network(family, CLASSES), special, plan.model_options)).eval()
         tell_apart(model.mask)
         return model
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def hard():
+    """A word model, hardly trained, whose mask shows some words and hides the others. Do not change it."""
+
+    @functools.cache
+    def make(model="cnn", mask="vmask"):
+        size = {"model__filters": 6} if model == "cnn" else {"model__hidden": 6}
+        options = {"mask__inference": "threshold"} if mask == "vmask" else {}
+        classifier = TextClassifier(model, mask, embeddings="random", epochs=1, **size, **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VmaskWarning)  # that all words are masked alike
+            classifier.fit(*toy_texts(80))
+        tell_apart(classifier.predictor_.model.mask)
+        return classifier
 
     return make
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import textwrap
@@ -19,6 +20,7 @@ from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
 from vmask.errors import ConfigError, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
+from vmask.inference.edits import Edit, resolve
 from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
@@ -199,6 +201,40 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def word_importance(self, top: int | None = None, min_count: int = 1) -> list[WordImportance]:
         """Words by global importance `E[R]`, highest first, of those seen at least `min_count` times in training."""
         return self._predictor().word_importance(min_count)[:top]
+
+    def edit(
+        self,
+        hide: Sequence[str] = (),
+        show: Sequence[str] = (),
+        *,
+        hide_patterns: Sequence[str] = (),
+        show_patterns: Sequence[str] = (),
+    ) -> TextClassifier:
+        """A copy in which words are hidden from the model, or shown to it, whatever its mask has learnt.
+
+        Words are found in any case; of an encoder all pieces of a word are edited. Nothing is trained: see
+        `hide_words` for a model that learns without some words. What was decided is in `about_["edits"]` of the copy.
+
+        Args:
+            hide: words that the model must not see.
+            show: words that it sees as they are.
+            hide_patterns: regular expressions; every known word in which one is found is hidden.
+            show_patterns: the same for words that are shown.
+
+        Raises:
+            ConfigError: if no word is known, or a word is to be hidden and shown.
+        """
+        edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns))
+        predictor = self._predictor()
+        edited = resolve(predictor, edit)
+        clone = copy.copy(self)
+        clone.predictor_ = predictor.edited(edited.edits)
+        before = self.about_.get("edits", {})
+        changed = {"hidden": edited.hidden, "shown": edited.shown}
+        other = {"hidden": {*edited.shown}, "shown": {*edited.hidden}}
+        words = {name: sorted({*before.get(name, ()), *changed[name]} - other[name]) for name in changed}
+        clone.about_ = {**self.about_, "edits": words}
+        return clone
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
         """Write a model folder: `config.json`, `model.safetensors`, `tokenizer.json`, `README.md`."""

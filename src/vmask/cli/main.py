@@ -28,6 +28,8 @@ COMMANDS = (
     "predict",
     "explain",
     "words",
+    "verify",
+    "edit",
     "show",
     "export",
     "serve",
@@ -37,7 +39,7 @@ COMMANDS = (
     "ls",
     "demo",
 )
-WRITE_FILES = {"train", "evaluate", "compare", "show", "export", "grid", "report", "demo", "--out"}
+WRITE_FILES = {"train", "evaluate", "compare", "edit", "show", "export", "grid", "report", "demo", "--out"}
 """Commands that are run for the files they write, and the option that makes another command one of them."""
 ERROR, INTERRUPTED = 2, 130
 LONGEST_LINE = 2_000

@@ -27,6 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         metavar="N",
         help="only words seen so often in training, or in the explained texts [3; 1 by signed, absolute and count]",
     )
+    parser.add_argument(
+        "--visible", action="store_true", help="all words that the model sees, by the class they are used for"
+    )
     group = parser.add_argument_group("words of explanations, instead of a model folder")
     group.add_argument("--explanations", metavar="FILE", help="what `vmask explain` wrote, a line of JSON each")
     group.add_argument(
@@ -50,13 +53,38 @@ def run(args: argparse.Namespace) -> int:
     if (args.model is None) == (args.explanations is None):
         raise ConfigError("Give either a model folder (vmask words DIR) or explanations (--explanations FILE).")
     if args.explanations is not None:
+        if args.visible:
+            raise ConfigError("--visible is for a model folder. Leave it out.")
         if args.device != "auto":
             raise ConfigError("--device is for a model folder. Leave it out.")
         return _words_of_explanations(args)
     for name in ("by", "label", "pick"):
         if getattr(args, name) is not None:
             raise ConfigError(f"--{name} is for explanations. Leave it out, or give --explanations FILE.")
-    return _words_of_model(args)
+    return _visible_words(args) if args.visible else _words_of_model(args)
+
+
+def _visible_words(args: argparse.Namespace) -> int:
+    """Print every word that the model sees, under the class that it speaks for."""
+    from vmask.classifier import TextClassifier
+    from vmask.inference.visible_words import visible_share, visible_words
+
+    predictor = TextClassifier.load(args.model, args.device).predictor_
+    words, share, types = visible_words(predictor), visible_share(predictor), len(predictor.word_counts())
+    if args.json:
+        rows = [dataclasses.asdict(word) for word in words]
+        print_json({"words": rows, "visible": len(words), "n": types, "visible_share": share})
+        return 0
+    for label in predictor.labels:
+        of_label = [word for word in words if word.label == label]
+        print_rich(f"{label}: {len(of_label):,} words")
+        lines = ((f"  {word.word}", f"{word.effect:+.3f}", f"{word.count:,}") for word in of_label)
+        print_rich(_table(("  word", "effect", "count"), lines))
+    print_rich(
+        f"this model reads {len(words):,} of {types:,} words, {share:.1%} of the running words of its training texts"
+    )
+    print_rich("effect: by how much a word alone raises the probability of its class")
+    return 0
 
 
 def _words_of_model(args: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ import json
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -89,6 +89,15 @@ class Explainer:
             seed: random seed; random numbers derive from the seed and the text, not from the other texts.
             hide: how words are hidden, one of `HIDES`, for methods that hide words.
         """
+        # A method that hides words asks about the visible ones alone: nothing depends on the others.
+        asked = [doc.visible_part() for doc in docs] if self.hides else docs
+        for doc, explanation in zip(docs, self._explained(predictor, asked, targets, seed, hide), strict=True):
+            yield explanation if doc.hidden is None else explanation.with_hidden(doc)
+
+    def _explained(
+        self, predictor: Any, docs: Sequence[Doc], targets: Sequence[int] | None, seed: int, hide: str
+    ) -> Iterator[Explanation]:
+        """Explain every text, in batches that fit in memory."""
         start, cells = 0, 0
         for end, doc in enumerate(docs):
             size = self.rows(len(doc.spans)) * max(len(doc.spans), 1)
@@ -167,6 +176,7 @@ class Explanation:
         seed: seed of a random method; else None.
         signed: whether a negative score is evidence against the class; else scores only say how important a word is.
         details: further results of the method, such as the quality of a local fit.
+        hidden: for each word whether the model sees nothing of it; empty if there is no such word.
     """
 
     text: str
@@ -181,6 +191,20 @@ class Explanation:
     seed: int | None = None
     signed: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
+    hidden: tuple[bool, ...] = ()
+
+    def with_hidden(self, doc: Doc) -> Explanation:
+        """The same with the hidden words of its text, whose scores are exactly 0.
+
+        Args:
+            doc: the text with all of its words; the explanation has all of them, or the visible ones alone.
+        """
+        assert doc.hidden is not None
+        scores = np.zeros(len(doc.spans))
+        whole = len(self.scores) == len(doc.spans)
+        scores[~doc.hidden] = np.asarray(self.scores)[~doc.hidden] if whole else self.scores
+        hidden = tuple(doc.hidden.tolist())
+        return replace(self, words=doc.words, spans=doc.spans, scores=tuple(scores.tolist()), hidden=hidden)
 
     def top(self, k: int) -> list[tuple[str, float]]:
         """The k words with the highest scores, ties to the earlier position."""
@@ -200,8 +224,10 @@ class Explanation:
             "details": dict(self.details),
             "unseen": self.unseen,
             "words": [
-                {"word": word, "start": start, "end": end, "score": score}
-                for word, (start, end), score in zip(self.words, self.spans, self.scores, strict=True)
+                {"word": word, "start": start, "end": end, "score": score, **({"hidden": True} if hidden else {})}
+                for word, (start, end), score, hidden in zip(
+                    self.words, self.spans, self.scores, self.hidden or (False,) * len(self.words), strict=True
+                )
             ],
         }
 
@@ -222,6 +248,7 @@ class Explanation:
             _check_kind(word, (Mapping,), "words")
             for name, kinds in _WORD_KINDS.items():
                 _check_kind(word[name], kinds, name)
+            _check_kind(word.get("hidden", False), (bool,), "hidden")
             if not 0 <= word["start"] <= word["end"] <= len(value["text"]):
                 raise ValueError(f"the word {short(word['word'])} does not lie in the text")
         return cls(
@@ -237,6 +264,7 @@ class Explanation:
             seed=value.get("seed"),
             signed=value.get("signed", False),
             details=dict(value.get("details", {})),
+            hidden=tuple(w.get("hidden", False) for w in words) if any(w.get("hidden") for w in words) else (),
         )
 
     def to_json(self) -> str:

@@ -88,7 +88,7 @@ def folded_network(model: MaskedClassifier, name: str) -> Any:
         )
     if not does_nothing(model):
         table = encoder.network.get_input_embeddings().weight
-        table.copy_(fold(mask, table.clone(), encoder.words(torch.arange(len(table)))))
+        table.copy_(fold(mask, table.clone(), encoder.words(torch.arange(len(table))), model.edits))
     return encoder.network
 
 
@@ -115,7 +115,9 @@ def seam_table(encoder: Transformer) -> Tensor:
 
 @torch.no_grad()
 def does_nothing(model: MaskedClassifier) -> bool:
-    """Whether the mask leaves every word unchanged at inference. A mask that ranks no words may still change them."""
+    """Whether every word is left unchanged at inference. A mask that ranks no words may still change them."""
+    if model.edits is not None:
+        return False
     place = torch.zeros(1, 1, dtype=torch.long)
     masked: Masked = model.mask(Embedded(torch.zeros(1, model.mask.dim), place, place == 0))
     return masked.untouched

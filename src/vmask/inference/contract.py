@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +25,8 @@ class Doc:
         owners: (n, 2) position in `ids` and number of a word that it is a piece of; None if ids are words.
         merging: how pieces were joined to words; empty if ids are words.
         segments: (start, end) of each of several texts that are read together; empty for a single text.
+        hidden: (W,) True at words of which the model sees nothing but that a word stands there; None if at none.
+        text_ids: `ids` as they stand in the text, before all hidden ones became the same; None if none are hidden.
     """
 
     text: str
@@ -34,6 +36,20 @@ class Doc:
     owners: NDArray[np.int32] | None = None
     merging: str = ""
     segments: tuple[tuple[int, int], ...] = ()
+    hidden: NDArray[np.bool_] | None = None
+    text_ids: NDArray[np.int32] | None = None
+
+    def visible_part(self) -> Doc:
+        """The text with its visible words alone as words; hidden ones keep their places in `ids`."""
+        if self.hidden is None:
+            return self
+        spans = tuple(span for span, hidden in zip(self.spans, self.hidden, strict=True) if not hidden)
+        places = np.arange(len(self.ids), dtype=np.int32)
+        owners = np.stack([places, places], 1) if self.owners is None else self.owners
+        owners = owners[~self.hidden[owners[:, 1]]]
+        numbers = (np.cumsum(~self.hidden) - 1).astype(np.int32)
+        owners = np.stack([owners[:, 0], numbers[owners[:, 1]]], 1)
+        return replace(self, spans=spans, owners=owners, hidden=None, text_ids=None)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -69,9 +69,9 @@ def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: S
     seen: list[Tensor] = []
 
     def edit(x: Embedded) -> Masked:
-        masked = model.mask(x)
+        masked = model.masked(x, batch.ids)
         seen.append(masked.apply(x.dense()).float())
-        return masked  # type: ignore[no-any-return]
+        return masked
 
     with torch.no_grad():
         probabilities = to_probabilities(model.encoder(batch, edit).float())

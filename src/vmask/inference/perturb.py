@@ -82,7 +82,8 @@ def answers(
         spelt, places = [], []
         for number, start, stop in part:
             distinct, inverse = distinct_rows(keep[number][start:stop])
-            if answer_alone is not None and len(distinct) >= MANY and distinct.shape[1]:
+            words = docs[number].owners is None
+            if answer_alone is not None and words and len(distinct) >= MANY and distinct.shape[1]:
                 results[number][start:stop] = answer_alone(docs[number], distinct)[inverse]
                 continue
             spelt.append(spell(docs[number], distinct, spelling))

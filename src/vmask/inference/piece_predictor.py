@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,10 +15,14 @@ from torch import Tensor
 from vmask.errors import ModelFolderError, NoWordScores
 from vmask.inference.contract import Doc
 from vmask.inference.predictor import TextPredictor, WordImportance, ranked
+from vmask.inference.visibility import with_hidden
 from vmask.models.contract import MaskedClassifier
 from vmask.pretrained.encoders import plain_config
 from vmask.text.pieces import JOINING, PieceTokenizer
 from vmask.text.words import chunks
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,11 @@ class PiecePredictor(TextPredictor):
         rows = len(self.model.encoder.is_word)  # type: ignore[arg-type]
         if any(pieces.ids.max(initial=0) >= rows for pieces in encoded):
             raise ModelFolderError("The tokenizer of the model has pieces that it has no vectors for. Train it again.")
-        return [
+        docs = [
             Doc(text, tuple(map(tuple, pieces.spans.tolist())), pieces.ids, pieces.unseen, pieces.owners, JOINING)
             for text, pieces in zip(texts, encoded, strict=True)
         ]
+        return with_hidden(docs, self.visible)
 
     @property
     def network(self) -> Any:
@@ -110,6 +115,10 @@ class PiecePredictor(TextPredictor):
         """The words of a text, in lower case for an uncased encoder."""
         return [word.lower() for word in doc.words] if self.tokenizer.uncased else doc.words
 
+    def word_counts(self) -> dict[str, int]:
+        """Number of occurrences of each word of the training texts."""
+        return dict(zip(self.table.words, self.table.counts.tolist(), strict=True))
+
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.
 
@@ -123,6 +132,20 @@ class PiecePredictor(TextPredictor):
             raise NoWordScores
         rows = zip(self.table.words, self.table.scores.tolist(), self.table.counts.tolist(), strict=True)
         return ranked(WordImportance(word, score, count, True) for word, score, count in rows if count >= min_count)
+
+    def edited(self, edits: Tensor | None) -> Self:
+        """The same model with other edits; the importance of words that have such a piece is that of the word alone."""
+        clone = super().edited(edits)
+        if clone.model.edits is not None and self.ranks_words and len(self.table.words):
+            changed = clone.model.edits.cpu().numpy() != 0
+            scores = self.table.scores.copy()
+            pieces = self.tokenizer.encode(self.table.words)
+            rows = [row for row, one in enumerate(pieces) if changed[one.ids].any()]
+            docs = clone.prepare([self.table.words[row] for row in rows])
+            for row, values in zip(rows, clone.mask_scores(docs), strict=True):
+                scores[row] = values.mean() if len(values) else 0.0
+            clone.table = replace(self.table, scores=scores)
+        return clone
 
     def tabulate(self, texts: Iterable[str]) -> WordTable:
         """Count the words of texts and average their importance, in memory bounded by the number of distinct words."""

@@ -21,6 +21,7 @@ from vmask.inference.folding import fold
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
 from vmask.inference.randomize import cascade
+from vmask.inference.visibility import visible_ids, with_hidden
 from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch, collate, make_batch, sorted_buckets
 from vmask.text.pieces import mean_over_pieces
@@ -76,6 +77,7 @@ class TextPredictor(BasePredictor):
         self.labels = tuple(labels)
         self.device = device
         self.pad_length = pad_length
+        self._visible: tuple[Any, Tensor | None, NDArray[np.bool_] | None] = (None, None, None)
 
     @property
     def hides(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -86,6 +88,22 @@ class TextPredictor(BasePredictor):
     def ranks_words(self) -> bool:  # type: ignore[override]
         """Whether its mask learns an importance of words."""
         return self.model.mask.ranks
+
+    @property
+    def visible(self) -> NDArray[np.bool_] | None:
+        """(V,) whether the classifier sees anything of each id; None if it sees all of them."""
+        model, edits, visible = self._visible
+        if model is not self.model or edits is not self.model.edits:
+            visible = visible_ids(self.model)
+            self._visible = (self.model, self.model.edits, visible)
+        return visible
+
+    def edited(self, edits: Tensor | None) -> Self:
+        """The same model with other edits (V,), see `MaskedClassifier`; the weights are shared."""
+        clone = copy.copy(self)
+        clone.model = MaskedClassifier(self.model.encoder, self.model.mask).eval()
+        clone.model.edits = None if edits is None else edits.to(self.device, torch.int8)
+        return clone
 
     def batched(self, rows: int) -> Self:
         """The same model with this maximum number of texts computed at a time."""
@@ -124,6 +142,10 @@ class TextPredictor(BasePredictor):
 
     def ranked_words(self, doc: Doc) -> Sequence[str]:
         """The words of a text as `word_importance` spells them."""
+        raise NotImplementedError
+
+    def word_counts(self) -> dict[str, int]:
+        """Number of occurrences of each word of the training texts, as `word_importance` spells them."""
         raise NotImplementedError
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
@@ -191,13 +213,13 @@ class TextPredictor(BasePredictor):
     @torch.no_grad()
     def _cached_reader(self, docs: Sequence[Doc], stand_in: int | None) -> CachedReader | None:
         """Reader with cached words of these texts for all perturbations; None if the model does not support it."""
-        encoder, mask = self.model.encoder, self.model.mask
+        encoder, mask, edits = self.model.encoder, self.model.mask, self.model.edits
         if encoder.reads != "words" or not mask.word_level() or self.pad_length:
             return None
         others = np.array([self.pad] if stand_in is None else [self.pad, stand_in], np.int32)
         distinct = np.unique(np.concatenate([others, *(doc.ids for doc in docs)]))
         ids = torch.from_numpy(distinct).long().to(self.device)
-        seen = fold(mask, encoder.vectors(ids), encoder.words(ids))
+        seen = fold(mask, encoder.vectors(ids), encoder.words(ids), None if edits is None else edits[ids])
         reader = encoder.reader(seen)
         return None if reader is None else CachedReader(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
 
@@ -227,7 +249,7 @@ class TextPredictor(BasePredictor):
         scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
         for rows, batch in self._batches(docs):
             with torch.no_grad():
-                masked = self.model.mask(self.model.encoder.embedded(batch))
+                masked = self.model.masked(self.model.encoder.embedded(batch), batch.ids)
             values = masked.scores.float().cpu().numpy()
             for position, row in enumerate(rows):
                 scores[row] = _per_word(values[position, : len(docs[row].ids)], docs[row])
@@ -290,10 +312,11 @@ class WordPredictor(TextPredictor):
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Split texts into words, up to the length limit."""
-        return [
+        docs = [
             Doc(text, tuple(map(tuple, tokens.spans.tolist())), tokens.ids, tokens.total - len(tokens.ids))
             for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
+        return with_hidden(docs, self.visible)
 
     @property
     def max_length(self) -> int:
@@ -320,7 +343,12 @@ class WordPredictor(TextPredictor):
 
     def ranked_words(self, doc: Doc) -> Sequence[str]:
         """The words of a text as in the vocabulary; unknown words are its unknown token."""
-        return [self.tokenizer.words[id] for id in doc.ids]
+        return [self.tokenizer.words[id] for id in (doc.ids if doc.text_ids is None else doc.text_ids)]
+
+    def word_counts(self) -> dict[str, int]:
+        """Number of occurrences of each word of the vocabulary that occurs in the training texts."""
+        ids = np.flatnonzero(self.counts[SPECIAL_WORDS:]) + SPECIAL_WORDS
+        return {self.tokenizer.words[id]: int(self.counts[id]) for id in ids}
 
     def word_importance(self, min_count: int = 1) -> list[WordImportance]:
         """All words seen at least `min_count` times in training, most important first.
@@ -343,4 +371,7 @@ class WordPredictor(TextPredictor):
         ids = torch.arange(len(self.tokenizer), device=self.device)
         parts = [self.model.mask.scores_of(self.model.encoder.vectors(chunk)) for chunk in torch.split(ids, 16_384)]
         scores: NDArray[np.float32] = torch.cat(parts).float().cpu().numpy()
-        return scores
+        if self.model.edits is None:
+            return scores
+        edits = self.model.edits.cpu().numpy()
+        return np.where(edits == 0, scores, (edits > 0).astype(np.float32))

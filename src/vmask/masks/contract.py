@@ -74,6 +74,29 @@ class Masked:
             shift = rest if shift is None else shift + rest
         return replace(self, scale=self.scale * keep, shift=shift, untouched=False)
 
+    def edited(self, decided: Tensor, hidden_vector: Tensor | None) -> Masked:
+        """The same with words hidden or shown by decision of a person.
+
+        Args:
+            decided: (B, T) -1 where a word is hidden, 1 where all of it is seen, 0 where the mask decides.
+            hidden_vector: (D,) vector in place of a hidden word; None for zeros.
+        """
+        open_ = decided == 0
+        shift = self.shift
+        if shift is not None or hidden_vector is not None:
+            # Where the mask decides, its shift stays; a hidden word is the vector in its place, a shown one itself.
+            in_place = (decided < 0).to(self.scale.dtype).unsqueeze(-1)
+            own = None if shift is None else torch.where(open_.unsqueeze(-1), shift, 0.0)
+            put = None if hidden_vector is None else in_place * hidden_vector
+            shift = put if own is None else own if put is None else own + put
+        return replace(
+            self,
+            scale=torch.where(open_, self.scale, (decided > 0).to(self.scale.dtype)),
+            shift=shift,
+            scores=torch.where(open_, self.scores, (decided > 0).to(self.scores.dtype)),
+            untouched=False,
+        )
+
 
 class WordMask(nn.Module):
     """A training method: how much of each word the classifier sees.
@@ -116,6 +139,11 @@ class WordMask(nn.Module):
     def is_soft(cls, options: Any) -> bool:
         """Whether with these options a word is scaled by other numbers than 0 and 1 at inference."""
         return True
+
+    @property
+    def hidden_vector(self) -> Tensor | None:
+        """(D,) what stands in place of a word that is hidden as a whole; None for zeros."""
+        return self.baseline
 
     @property
     def anneals(self) -> bool:

@@ -53,6 +53,11 @@ class IBA(WordMask):
         self.register_buffer("mean", torch.zeros(dim))
         self.register_buffer("std", torch.ones(dim))
 
+    @property
+    def hidden_vector(self) -> Tensor:
+        """(D,) the mean of the noise."""
+        return self.mean
+
     def prepare(self, batches: Iterable[Embedded]) -> None:
         """Estimate mean and deviation of every embedding dimension over the words of the training texts."""
         total = torch.zeros(self.dim, dtype=torch.float64)

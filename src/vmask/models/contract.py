@@ -180,19 +180,31 @@ class Output:
 
 
 class MaskedClassifier(nn.Module):
-    """An encoder with a word mask at its seam: `p(y | R, x)` with `R` from the mask."""
+    """An encoder with a word mask at its seam: `p(y | R, x)` with `R` from the mask.
+
+    Attributes:
+        edits: (V,) what a person decided about each id, whatever the mask learnt: -1 hidden, 1 seen, 0 as learnt; None
+            without any edit.
+    """
 
     def __init__(self, encoder: Encoder, mask: WordMask) -> None:
         super().__init__()
         self.encoder = encoder
         self.mask = mask
+        self.edits: Tensor | None
+        self.register_buffer("edits", None)  # None is no part of the state
+
+    def masked(self, x: Embedded, ids: Tensor) -> Masked:
+        """Mask the words of a batch with these ids (B, T), and apply the edits."""
+        masked: Masked = self.mask(x)
+        return masked if self.edits is None else masked.edited(self.edits[ids], self.mask.hidden_vector)
 
     def forward(self, batch: Batch, keep: Tensor | None = None) -> Output:
         """Mask and classify a batch; `keep` (B, T) is how much is kept of each position, the rest is the baseline."""
         seen: list[Masked] = []
 
         def edit(x: Embedded) -> Masked:
-            seen.append(self.mask(x))
+            seen.append(self.masked(x, batch.ids))
             return seen[-1] if keep is None else seen[-1].times(keep, self.mask.baseline)
 
         logits = self.encoder(batch, edit)

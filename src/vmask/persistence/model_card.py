@@ -19,6 +19,22 @@ def _input_line(data: dict[str, Any]) -> str:
     return f"| encoder | {data['encoder']}, {data['vocabulary']} word pieces, {limit} |"
 
 
+def _edit_lines(edits: Any) -> list[str]:
+    """Rows of the table about words that a person hid or showed."""
+    if not isinstance(edits, dict):
+        return []
+    rows = []
+    for name in ("hidden", "shown"):
+        if words := edits.get(name):
+            more = " …" if len(words) > TOP_WORDS else ""
+            rows.append(f"| {name} by hand | {len(words):,} words: {', '.join(map(str, words[:TOP_WORDS]))}{more} |")
+    cost = edits.get("cost")
+    if isinstance(cost, dict) and "accuracy_before" in cost:
+        before, after = cost["accuracy_before"], cost["accuracy_after"]
+        rows.append(f"| cost of this | accuracy {before:.4f} before, {after:.4f} after ({cost['n']} texts) |")
+    return rows
+
+
 def model_card(trained: TrainedModel) -> str:
     """The card as Markdown."""
     plan, data = trained.plan, trained.data
@@ -41,7 +57,7 @@ def model_card(trained: TrainedModel) -> str:
         lines.append("| stages | trained without a mask first, then with it and with frozen word vectors |")
     if "test_accuracy" in about:
         lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
-    lines += [f"| seed | {plan.train.seed} |", ""]
+    lines += [f"| seed | {plan.train.seed} |", *_edit_lines(about.get("edits")), ""]
     if trained.predictor.ranks_words:
         words = trained.predictor.word_importance(TOP_MIN_COUNT)[:TOP_WORDS]
         lines += [

@@ -35,6 +35,8 @@ _NEEDED: dict[str, dict[str, type]] = {
 """Required keys of `config.json` for a predictor."""
 BASELINE = "mask.baseline"
 """Name of the vector in place of hidden words among the weights."""
+EDITS = "edits"
+"""Name of the edits among the weights."""
 LONGEST = 100_000
 """Maximum number of words of a text."""
 
@@ -82,7 +84,7 @@ def _read_pieces(stored: _Stored) -> PiecePredictor:
     check_shapes(lambda: network_of(config["encoder"], len(labels)), shapes, "encoder.network.")
     pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]))
     network = network_of(config["encoder"], len(labels))
-    model = _with_baseline(plan.with_mask(Transformer(network, pieces.special, plan.model_options)), shapes)
+    model = _with_stored(plan.with_mask(Transformer(network, pieces.special, plan.model_options)), shapes)
     tensors = _finite(load_file(weights))
     text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
     counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)
@@ -101,7 +103,7 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if VECTORS not in of_model or len(of_model[VECTORS]) != 2:
         raise ModelFolderError("it has no table of word vectors")
     check_shapes(
-        lambda: _with_baseline(plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model), of_model
+        lambda: _with_stored(plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model), of_model
     )
     if not 1 <= config["max_words"] <= LONGEST:
         raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
@@ -111,7 +113,7 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if not len(words.words) == len(counts) == len(known) == len(tensors[VECTORS]):
         raise ModelFolderError("its tokenizer has another number of words than its vectors")
     tuned = tensors[VECTORS].dtype != torch.float16
-    model = _with_baseline(plan.build(tensors[VECTORS].float(), tuned, len(labels)), shapes)
+    model = _with_stored(plan.build(tensors[VECTORS].float(), tuned, len(labels)), shapes)
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     pad_length = words.max_words if plan.train.pad_to_max else 0
     if pad_length * len(tensors[VECTORS][0]) > MOST_PADDED:
@@ -119,10 +121,15 @@ def _read_words(stored: _Stored) -> WordPredictor:
     return WordPredictor(model, words, labels, counts, known, device, pad_length)
 
 
-def _with_baseline(model: MaskedClassifier, shapes: Shapes) -> MaskedClassifier:
-    """The model with a place for the baseline that `auto` stood for in its training, if that was not zero."""
+def _with_stored(model: MaskedClassifier, shapes: Shapes) -> MaskedClassifier:
+    """The model with places for what is stored of it only where there is any.
+
+    These are the baseline that `auto` stood for in the training, if that was not zero, and the edits.
+    """
     if BASELINE in shapes and getattr(model.mask.options, "baseline", None) == "auto":
         model.mask.baseline = torch.zeros(model.mask.dim)
+    if EDITS in shapes:
+        model.edits = torch.zeros(model.encoder.table_size, dtype=torch.int8)
     return model
 
 

@@ -1,0 +1,138 @@
+"""Hide words from a model, or show them to it, and see what that costs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vmask.cli.console import print_json, say, say_result
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, add_model
+from vmask.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vmask.classifier import TextClassifier
+    from vmask.evaluation.edit_cost import EditCost
+
+SHOWN_FLIPS, SHOWN_WORDS = 5, 12
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    add_model(parser)
+    parser.add_argument("out", metavar="OUT", help="folder for the edited copy")
+    for verb, done in (("hide", "that the model must not see"), ("show", "that it sees as they are")):
+        parser.add_argument(
+            f"--{verb}", action="append", default=[], metavar="WORDS", help=f"words {done}: he,she,@names.txt"
+        )
+        parser.add_argument(
+            f"--{verb}-pattern",
+            action="append",
+            default=[],
+            metavar="REGEX",
+            help=f"known words {done}, such as ^[0-9]+$",
+        )
+    parser.add_argument(
+        "--data", metavar="DATA", help="texts to measure the cost on, or none [the test split of the training data]"
+    )
+    parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
+    add_columns(parser, "as in training")
+    parser.add_argument("--overwrite", action="store_true", help="replace a model that is in OUT")
+    add_data_dir(parser)
+    add_device(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Edit, measure, save."""
+    from vmask._core.locks import only_writer
+    from vmask.classifier import TextClassifier
+    from vmask.persistence.model_folder import check_free
+
+    hide, show = words_of(args.hide), words_of(args.show)
+    if not (hide or show or args.hide_pattern or args.show_pattern):
+        raise ConfigError("There is nothing to edit. Name words with --hide or --show, or a pattern.")
+    out = Path(args.out)
+    if out.resolve() == Path(args.model).resolve():
+        raise ConfigError("The edited model would replace the one it is made from. Choose another folder for it.")
+    check_free(out, args.overwrite, False)
+    classifier = TextClassifier.load(args.model, args.device)
+    edited = classifier.edit(hide, show, hide_patterns=args.hide_pattern, show_patterns=args.show_pattern)
+    cost = _cost(args, classifier, edited)
+    if cost is not None:
+        edited.about_["edits"] = {**edited.about_["edits"], "cost": cost.to_dict()}
+    with only_writer(out):
+        edited.save(out, args.overwrite)
+    words: dict[str, Any] = edited.about_["edits"]
+    if args.json:
+        print_json({"out": str(out), **words})
+        return 0
+    for name, verb in (("hidden", "hides"), ("shown", "shows")):
+        if words[name]:
+            more = f" and {len(words[name]) - SHOWN_WORDS:,} more" if len(words[name]) > SHOWN_WORDS else ""
+            say_result(f"{verb} {len(words[name]):,} words: {', '.join(words[name][:SHOWN_WORDS])}{more}")
+    if cost is not None:
+        _show(cost)
+    say_result(f"saved to {out}")
+    say(args, f"next: vmask verify {out} DATA")
+    return 0
+
+
+def words_of(given: Sequence[str]) -> list[str]:
+    """The words of arguments with commas between; `@FILE` is a file with a word a line.
+
+    Raises:
+        ConfigError: for a file that cannot be read.
+    """
+    from vmask._core.parsing import read_text
+    from vmask.errors import DataError
+
+    words: list[str] = []
+    for part in (part.strip() for text in given for part in text.split(",")):
+        if part.startswith("@") and len(part) > 1:
+            try:
+                words += read_text(Path(part[1:])).splitlines()
+            except (DataError, OSError) as error:
+                raise ConfigError(f"{error} Give a text file with a word a line after the @.") from None
+        else:
+            words.append(part)
+    return list(dict.fromkeys(word.strip() for word in words if word.strip()))
+
+
+def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifier) -> EditCost | None:
+    """The cost on the data that is named, or on that of the training if it can be found."""
+    from vmask.data.datasets import Split
+    from vmask.data.recorded_source import dataset_of
+    from vmask.errors import VmaskError
+    from vmask.evaluation.edit_cost import edit_cost
+    from vmask.evaluation.subjects import load_data
+
+    wanted = args.split or "test"
+    if args.data == "none":
+        return None
+    if args.data is None:
+        try:
+            dataset = dataset_of(before.about_, data_dir=args.data_dir)
+        except VmaskError as error:
+            say(args, f"the cost was not measured: {error} Name the data with --data.")
+            return None
+        split = dataset.splits.get(wanted) or dataset.splits["dev" if "dev" in dataset.splits else "train"]
+        return edit_cost(before, after, split.texts, split.labels)
+    columns = {"text": args.text, "label": args.label}
+    data = load_data(args.data, before.about_, split=args.split, data_dir=args.data_dir, labelled=True, **columns)
+    split = data if isinstance(data, Split) else data.splits[wanted]
+    return edit_cost(before, after, split.texts, split.labels)
+
+
+def _show(cost: EditCost) -> None:
+    difference = cost.difference
+    if difference is not None:
+        say_result(
+            f"accuracy {cost.before:.4f} before, {cost.after:.4f} after: {100 * difference.value:+.2f} points "
+            f"({100 * difference.low:+.2f} to {100 * difference.high:+.2f}, p {difference.p:.3f}, {cost.n:,} texts)"
+        )
+    say_result(f"{len(cost.flips):,} of {cost.n:,} texts get another class")
+    for flip in cost.flips[:SHOWN_FLIPS]:
+        text = flip.text if len(flip.text) <= 90 else f"{flip.text[:87]}..."
+        say_result(f"  {flip.before} -> {flip.after}: {text}")

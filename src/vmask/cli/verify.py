@@ -1,0 +1,91 @@
+"""Verify that hidden words change no answer: exchange them at random and compare the probabilities."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from vmask.cli.console import print_json, say_result, shows_progress
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, whole_number
+
+if TYPE_CHECKING:
+    from vmask.evaluation.verify import Verification
+
+FAILED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Declare the arguments."""
+    parser.add_argument("model", metavar="DIR", help="a model folder")
+    parser.add_argument("data", metavar="DATA", help="a dataset, a folder of splits, or a file of texts")
+    parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
+    parser.add_argument(
+        "--exchanges", type=whole_number(1), default=10_000, metavar="N", help="words to exchange, at least [10,000]"
+    )
+    parser.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="seed of the draws [0]")
+    parser.add_argument("--unlabelled", action="store_true", help="the data has no labels")
+    add_columns(parser, "as in training")
+    add_data_dir(parser)
+    add_device(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Exchange, compare, print; the exit code is 1 if a probability moved."""
+    from vmask._core.progress import advancing
+    from vmask.classifier import TextClassifier
+    from vmask.data.datasets import Split
+    from vmask.evaluation.subjects import load_data
+    from vmask.evaluation.verify import verify
+
+    classifier = TextClassifier.load(args.model, args.device)
+    data = load_data(
+        args.data,
+        classifier.about_,
+        split=args.split,
+        text=args.text,
+        label=args.label,
+        data_dir=args.data_dir,
+        labelled=not args.unlabelled,
+    )
+    split = data if isinstance(data, Split) else data.splits[args.split or "test"]
+    title = "exchanging hidden words"
+    with advancing(args.exchanges, title) if shows_progress(args) else nullcontext() as advance:
+        found = verify(
+            classifier.predictor_,
+            split.texts,
+            None if args.unlabelled else split.labels,
+            exchanges=args.exchanges,
+            seed=args.seed,
+            progress=advance,
+        )
+    if args.json:
+        print_json({**dataclasses.asdict(found), "holds": found.holds})
+    else:
+        _show(found)
+    return 0 if found.holds else FAILED
+
+
+def _show(found: Verification) -> None:
+    say_result(
+        f"visible: {found.visible_types:,} of {found.types:,} word types, {found.visible_share:.1%} of "
+        f"{found.running:,} running words"
+    )
+    if found.accuracy is not None:
+        say_result(f"accuracy {found.accuracy:.4f}")
+    say_result(
+        f"exchanged {found.exchanges:,} hidden words in {found.texts:,} texts: greatest change of a probability "
+        f"{found.greatest:.3g}"
+    )
+    if found.holds:
+        say_result("holds: hidden words change no answer")
+    else:
+        say_result(f"FAILS: the answers to {found.moved:,} texts moved")
+        if found.example is not None:
+            say_result(f"  before: {found.example[0]}\n  after:  {found.example[1]}")
+    say_result(
+        "what is still seen of a hidden word: that a word stands there, so the length of the text and the places"
+    )

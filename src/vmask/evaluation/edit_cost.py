@@ -1,0 +1,84 @@
+"""What an edit of a model's words costs: accuracy before and after on the same texts, and the texts that flip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vmask.classifier import TextClassifier
+from vmask.evaluation.statistics import Difference, paired_difference
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A text whose predicted class changed.
+
+    Attributes:
+        number: of the text in the data, from 0.
+        text: the text.
+        label: its true class; None where it is not known.
+        before: predicted class before the edit.
+        after: predicted class after it.
+    """
+
+    number: int
+    text: str
+    label: Any
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class EditCost:
+    """Accuracy before and after an edit.
+
+    Attributes:
+        n: number of texts.
+        before: accuracy before; NaN without labels.
+        after: accuracy after; NaN without labels.
+        difference: after minus before, with its interval and the p-value of a paired test; None without labels.
+        flips: texts whose predicted class changed, in their order.
+    """
+
+    n: int
+    before: float
+    after: float
+    difference: Difference | None
+    flips: tuple[Flip, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as JSON values; texts that flip by their numbers."""
+        row: dict[str, Any] = {"n": self.n, "flips": len(self.flips)}
+        if self.difference is not None:
+            ends = {"difference": self.difference.value, "low": self.difference.low, "high": self.difference.high}
+            row |= {"accuracy_before": self.before, "accuracy_after": self.after, **ends, "p": self.difference.p}
+        return row
+
+
+def edit_cost(
+    before: TextClassifier, after: TextClassifier, texts: Sequence[str], labels: Sequence[Any] | None
+) -> EditCost:
+    """Compare the predictions of a model before and after an edit.
+
+    Args:
+        before: the model.
+        after: the edited model.
+        texts: the texts.
+        labels: their classes, or None.
+    """
+    old, new = before.predict(texts), after.predict(texts)
+    truth = [None] * len(texts) if labels is None else [str(label) for label in labels]
+    flips = tuple(
+        Flip(number, text, None if labels is None else labels[number], a, b)
+        for number, (text, a, b) in enumerate(zip(texts, old.tolist(), new.tolist(), strict=True))
+        if a != b
+    )
+    if labels is None:
+        return EditCost(len(texts), float("nan"), float("nan"), None, flips)
+    right = [np.array([str(a) == b for a, b in zip(one.tolist(), truth, strict=True)], float) for one in (old, new)]
+    return EditCost(
+        len(texts), float(right[0].mean()), float(right[1].mean()), paired_difference(right[1], right[0]), flips
+    )

@@ -1,0 +1,172 @@
+"""Words that a person hides from a model, or shows to it, whatever its mask has learnt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from vmask.errors import ConfigError, did_you_mean, short
+from vmask.inference.piece_predictor import PiecePredictor
+from vmask.inference.predictor import TextPredictor, WordPredictor
+from vmask.text.words import SPECIALS
+
+MOST_WORDS = 1_000_000
+"""Largest number of words of an edit."""
+LONGEST_PATTERN = 1_000
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What a person decided about words, ignoring case.
+
+    Attributes:
+        hide: words that the model must not see.
+        show: words that it sees as they are.
+        hide_patterns: regular expressions; every known word in which one is found is hidden.
+        show_patterns: the same for words that are shown.
+    """
+
+    hide: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
+    hide_patterns: tuple[str, ...] = ()
+    show_patterns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.hide) + len(self.show) > MOST_WORDS:
+            raise ConfigError(f"The edit has more than {MOST_WORDS:,} words. Use a pattern instead.")
+        for word in (*self.hide, *self.show):
+            if not isinstance(word, str) or not word.strip():
+                raise ConfigError(f"{short(word)} is no word. Write words, without empty ones between commas.")
+        for pattern in (*self.hide_patterns, *self.show_patterns):
+            _compiled(pattern)
+
+
+@dataclass(frozen=True)
+class Edited:
+    """What an edit comes to in a model.
+
+    Attributes:
+        edits: (V,) -1 for hidden ids, 1 for shown ones, 0 for the others.
+        hidden: words that were found and are hidden, in the spelling of the model.
+        shown: words that are shown.
+        unknown: words that the model does not know; it reads all of them as the same unknown word.
+        also: words of an encoder that lose or gain a piece because they share one with an edited word.
+    """
+
+    edits: Tensor
+    hidden: tuple[str, ...]
+    shown: tuple[str, ...]
+    unknown: tuple[str, ...]
+    also: tuple[str, ...] = ()
+
+
+def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
+    """Find the ids of the words of an edit, on top of the edits that the model has already.
+
+    Raises:
+        ConfigError: if a word is to be hidden and shown, is read as several words, or nothing of it is known.
+    """
+    finder = _Words(predictor) if isinstance(predictor, WordPredictor) else _Pieces(predictor)
+    hide = {*edit.hide, *_matches(finder.known, edit.hide_patterns)}
+    show = {*edit.show, *_matches(finder.known, edit.show_patterns)}
+    if both := {word.casefold() for word in hide} & {word.casefold() for word in show}:
+        raise ConfigError(f"'{min(both)}' is to be hidden and to be shown. Decide for one of them.")
+    size = predictor.model.encoder.table_size
+    old = predictor.model.edits
+    edits = torch.zeros(size, dtype=torch.int8) if old is None else old.cpu().clone()
+    found: dict[int, list[str]] = {-1: [], 1: []}
+    unknown: list[str] = []
+    for words, decision in ((hide, -1), (show, 1)):
+        for word in sorted(words):
+            ids = finder.ids_of(word)
+            if len(ids):
+                edits[torch.from_numpy(ids)] = decision
+                found[decision].append(word)
+            else:
+                unknown.append(word)
+    if not found[-1] and not found[1]:
+        named = f": {', '.join(unknown[:5])}" if unknown else ""
+        near = did_you_mean(unknown[0], finder.known) if len(unknown) == 1 else ""
+        raise ConfigError(f"The model knows none of these words{named}.{near} See them with: vmask words DIR --top 0")
+    also = finder.touched(edits, {word.casefold() for word in (*hide, *show)})
+    return Edited(edits, tuple(found[-1]), tuple(found[1]), tuple(unknown), also)
+
+
+class _Words:
+    """Finds words in the vocabulary of a model over words."""
+
+    def __init__(self, predictor: WordPredictor) -> None:
+        self.predictor = predictor
+        self.known: Sequence[str] = predictor.tokenizer.words[len(SPECIALS) :]
+        self._by_case: dict[str, list[int]] = {}
+        for id, word in enumerate(self.known, len(SPECIALS)):
+            self._by_case.setdefault(word.casefold(), []).append(id)
+
+    def ids_of(self, word: str) -> NDArray[np.int64]:
+        """The ids of a word in any case; none if it is unknown."""
+        if ids := self._by_case.get(word.casefold()):
+            return np.array(ids, np.int64)
+        (tokens,) = self.predictor.tokenizer.encode([word])
+        read = [self.predictor.tokenizer.words[id] for id in tokens.ids]
+        if len(read) > 1:
+            raise ConfigError(f"The model reads '{word}' as several words: {' '.join(read)}. Name these instead.")
+        return np.array([id for id in tokens.ids if id >= len(SPECIALS)], np.int64)
+
+    def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
+        """No other word is touched: every word has an id of its own."""
+        return ()
+
+
+class _Pieces:
+    """Finds the pieces of words in the vocabulary of an encoder."""
+
+    def __init__(self, predictor: TextPredictor) -> None:
+        assert isinstance(predictor, PiecePredictor)
+        self.predictor = predictor
+        self.known: Sequence[str] = predictor.table.words
+
+    def ids_of(self, word: str) -> NDArray[np.int64]:
+        """The ids of all pieces of a word, at the start of a text and within it, in the usual cases."""
+        cases = dict.fromkeys((word, word.lower(), word.capitalize(), word.upper()))
+        texts = [text for case in cases for text in (case, f"a {case}")]
+        found: set[int] = set()
+        for text, pieces in zip(texts, self.predictor.tokenizer.encode(texts), strict=True):
+            start = 2 if text.startswith("a ") and text[2:] in cases else 0
+            own = [number for number, (first, _) in enumerate(pieces.spans.tolist()) if first >= start]
+            found |= {int(pieces.ids[place]) for place, number in pieces.owners.tolist() if number in own}
+        unknown = self.predictor.tokenizer.named("unk")
+        special = set(self.predictor.tokenizer.special)
+        return np.array(sorted(found - special - {unknown}), np.int64)
+
+    def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
+        """Words of the training texts that share a piece with an edited word, most frequent first."""
+        changed = edits.numpy() != 0
+        docs = self.predictor.tokenizer.encode(self.known)
+        return tuple(
+            word
+            for word, pieces in zip(self.known, docs, strict=True)
+            if word.casefold() not in named and changed[pieces.ids].any()
+        )
+
+
+def _matches(known: Iterable[str], patterns: Sequence[str]) -> Iterator[str]:
+    """The known words in which a pattern is found."""
+    compiled = [_compiled(pattern) for pattern in patterns]
+    for word in known if compiled else ():
+        if any(pattern.search(word) for pattern in compiled):
+            yield word
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    if len(pattern) > LONGEST_PATTERN:
+        raise ConfigError(f"The pattern {short(pattern)} is longer than {LONGEST_PATTERN:,} characters.")
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ConfigError(f"The pattern {short(pattern)} is no regular expression: {error}.") from None

@@ -1,0 +1,92 @@
+"""`vmask edit`, `vmask verify` and `vmask words --visible`."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from toy import toy_texts, write_csv
+
+
+@pytest.fixture
+def data(tmp_path):
+    texts, labels = toy_texts(40)
+    stars = [5 if label == "pos" else 1 for label in labels]
+    return write_csv(tmp_path / "reviews.csv", texts, stars, header=("review", "stars"))
+
+
+@pytest.fixture
+def edited(vmask, trained, data, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("superb\nDREADFUL\n", encoding="utf-8")
+    hide = f"film,@{names}"
+    return vmask(
+        "edit", trained, tmp_path / "out", "--hide", hide, "--data", data, "--text", "review", "--label", "stars"
+    )
+
+
+def test_edit_hides_words_and_says_what_it_costs(edited, tmp_path):
+    assert edited.lines[0] == "hides 3 words: DREADFUL, film, superb"
+    assert edited.lines[1].startswith("accuracy 1.0000 before, ")
+    assert "of 40 texts get another class" in edited.lines[2]
+    assert edited.lines[-1] == f"saved to {tmp_path / 'out'}"
+    config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
+    assert config["about"]["edits"]["hidden"] == ["DREADFUL", "film", "superb"]
+    assert config["about"]["edits"]["cost"]["n"] == 40
+
+
+def test_verify_holds_on_the_edited_model(vmask, edited, data, tmp_path):
+    done = vmask("verify", tmp_path / "out", data, "--exchanges", "100", "--text", "review", "--label", "stars")
+    assert "holds: hidden words change no answer" in done.lines
+    value = vmask(
+        "verify", tmp_path / "out", data, "--exchanges", "100", "--text", "review", "--label", "stars", "--json"
+    ).json
+    assert value["holds"] is True
+    assert value["greatest"] == 0
+
+
+def test_verify_ends_with_code_1_where_an_answer_moves(vmask, edited, data, tmp_path, monkeypatch):
+    def parity(text):
+        return sum(map(ord, text)) % 2
+
+    monkeypatch.setattr(
+        "vmask.inference.predictor.WordPredictor.predict_docs",
+        lambda self, docs: np.array([[parity(doc.text), 1 - parity(doc.text)] for doc in docs], np.float32),
+    )
+    done = vmask("verify", tmp_path / "out", data, "--exchanges", "100", "--text", "review", "--label", "stars")
+    assert done.code == 1
+    assert any(line.startswith("FAILS: the answers to ") for line in done.lines)
+
+
+def test_visible_words_are_listed_by_class(vmask, edited, tmp_path):
+    value = vmask("words", tmp_path / "out", "--visible", "--json").json
+    words = {row["word"] for row in value["words"]}
+    assert not words & {"superb", "dreadful", "film"}
+    assert value["visible"] == len(words) == value["n"] - 3
+    assert 0 < value["visible_share"] < 1
+    done = vmask("words", tmp_path / "out", "--visible")
+    assert f"this model reads {len(words):,} of {value['n']:,} words" in " ".join(done.lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "There is nothing to edit"),
+        (("--hide", "zzz"), "knows none of these words: zzz"),
+        (("--hide", "@missing.txt"), "Give a text file with a word a line after the @"),
+        (("--hide-pattern", "("), "is no regular expression"),
+    ],
+)
+def test_edits_that_cannot_be(fails, trained, tmp_path, words, message):
+    assert message in fails("edit", trained, tmp_path / "out", *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_is_not_edited_in_place(fails, trained):
+    assert "would replace the one it is made from" in fails("edit", trained, trained, "--hide", "film", "--overwrite")
+
+
+def test_a_model_that_hides_nothing_cannot_be_verified(fails, trained, data):
+    assert "hides no word" in fails("verify", trained, data, "--text", "review", "--label", "stars")

@@ -1,0 +1,109 @@
+"""Verification: exchanging hidden words moves nothing, and what leaks is caught."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from toy import toy_texts
+from vmask.errors import ConfigError
+from vmask.evaluation.edit_cost import edit_cost
+from vmask.evaluation.verify import verify
+
+TEXTS, LABELS = toy_texts(40)
+
+
+def test_nothing_moves_in_ten_thousand_exchanges(hard):
+    found = verify(hard().predictor_, TEXTS, LABELS)
+    assert found.holds
+    assert found.exchanges >= 10_000
+    assert (found.moved, found.greatest) == (0, 0.0)
+    words = hard().word_importance()
+    assert (found.visible_types, found.types) == (sum(word.score >= 0.5 for word in words), len(words))
+    assert found.accuracy == pytest.approx(hard().score(TEXTS, LABELS))
+    assert 0 < found.visible_share < 1
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.integers(2, 46), min_size=1, max_size=12), min_size=1, max_size=5), st.integers(0, 99))
+def test_random_texts(hard, rows, seed):
+    predictor = hard().predictor_
+    words = list(predictor.word_counts())
+    hidden = next(word for word in words if not predictor.visible[predictor.tokenizer.id_of(word)])
+    texts = [" ".join([hidden, *(words[id % len(words)] for id in row)]) for row in rows]
+    assert verify(predictor, texts, exchanges=20, seed=seed).holds
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_encoders_get_words_of_as_many_pieces(masking_encoder, family):
+    edited = masking_encoder(family).edit(hide=["superb", "dreadful", "film", "town", "the", "a", "cinema", "evening"])
+    found = verify(edited.predictor_, TEXTS, exchanges=300)
+    assert found.holds
+    assert found.greatest == 0
+
+
+class Leaking(torch.nn.Module):
+    """A mask that says it hides words, and lets a little of them through."""
+
+    def __init__(self, mask):
+        super().__init__()
+        self.mask = mask
+
+    def __getattr__(self, name):
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(super().__getattr__("mask"), name)
+
+    def forward(self, x):
+        masked = self.mask(x)
+        return replace(masked, scale=masked.scale.clamp_min(0.05))
+
+
+def test_a_mask_that_leaks_is_caught(hard):
+    leaking = copy.copy(hard().predictor_)
+    leaking.model = copy.deepcopy(hard().predictor_.model)
+    leaking.model.mask = Leaking(leaking.model.mask)
+    found = verify(leaking, TEXTS, exchanges=200)
+    assert not found.holds
+    assert found.moved > 0
+    assert found.greatest > 0
+    before, after = found.example
+    assert before != after
+
+
+def test_what_is_asked_may_be_an_export(hard, tmp_path):
+    from vmask.export.onnx import run_onnx
+
+    hard().export(tmp_path / "onnx")
+    found = verify(
+        hard().predictor_, TEXTS, exchanges=300, answer=lambda texts: run_onnx(tmp_path / "onnx", texts), tolerance=1e-6
+    )
+    assert found.holds
+
+
+def test_a_model_that_hides_nothing_cannot_be_verified(fitted):
+    with pytest.raises(ConfigError, match="hides no word: it sees something of each"):
+        verify(fitted.predictor_, TEXTS)
+
+
+def test_texts_without_hidden_words_say_so(fitted):
+    edited = fitted.edit(hide=["superb", "film"])
+    with pytest.raises(ConfigError, match="None of these texts has a hidden word"):
+        verify(edited.predictor_, ["the plot"])
+
+
+def test_the_cost_of_an_edit(fitted):
+    cost = edit_cost(fitted, fitted.edit(hide=["superb", "charming", "lovely"]), TEXTS, LABELS)
+    old, new = fitted.predict(TEXTS), fitted.edit(hide=["superb", "charming", "lovely"]).predict(TEXTS)
+    assert [flip.number for flip in cost.flips] == np.flatnonzero(old != new).tolist()
+    assert (cost.before, cost.after) == (np.mean(old == LABELS), np.mean(new == LABELS))
+    assert cost.difference.value == pytest.approx(cost.after - cost.before)
+    assert cost.to_dict()["flips"] == len(cost.flips)
+    assert edit_cost(fitted, fitted, TEXTS, None).difference is None

@@ -1,0 +1,151 @@
+"""Edits: what a person decides about words holds, whatever the mask has learnt."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toy import toy_texts
+from vmask import TextClassifier
+from vmask.errors import ConfigError, VmaskWarning
+from vmask.inference.edits import Edit, resolve
+from vmask.inference.folding import fold
+from vmask.masks import MASKS
+from vmask.text.batches import collate
+
+IDS = [np.array([3, 5, 7, 5], np.int32), np.array([2, 9, 4], np.int32)]
+
+
+def logits(model, ids):
+    with torch.no_grad():
+        return model(collate(ids)).logits
+
+
+@pytest.mark.parametrize("mask", MASKS.own())
+def test_a_hidden_word_cannot_matter_and_a_shown_one_is_seen_whole(build, mask):
+    model = build("cnn", mask)
+    edits = torch.zeros(30, dtype=torch.int8)
+    edits[5], edits[9] = -1, 1
+    model.edits = edits
+    with torch.no_grad():
+        batch = collate(IDS)
+        x = model.encoder.embedded(batch)
+        z = model.masked(x, batch.ids).apply(x.dense())
+    expected = torch.zeros(6) if model.mask.hidden_vector is None else model.mask.hidden_vector
+    assert torch.allclose(z[batch.ids == 5], expected.expand(2, -1))
+    assert torch.equal(z[batch.ids == 9], x.dense()[batch.ids == 9])
+    scores = model.masked(x, batch.ids).scores
+    assert (scores[batch.ids == 5] == 0).all()
+    assert (scores[batch.ids == 9] == 1).all()
+    model.edits = None
+
+
+@pytest.mark.parametrize("mask", [name for name in MASKS.own() if name != "l2x"])
+def test_edits_fold_into_the_vectors(build, mask):
+    model = build("cnn", mask)
+    edits = torch.zeros(30, dtype=torch.int8)
+    edits[5], edits[9] = -1, 1
+    model.edits = edits
+    expected = logits(model, IDS)
+    table = fold(model.mask, model.encoder.embedding.weight, model.encoder.words(torch.arange(30)), edits)
+    plain = build("cnn", "base")
+    plain.load_state_dict({**model.state_dict(), "encoder.embedding.weight": table}, strict=False)
+    plain.edits = None
+    assert torch.allclose(logits(plain, IDS), expected, atol=1e-6)
+    model.edits = None
+
+
+@given(st.lists(st.sampled_from([-1, 0, 1]), min_size=30, max_size=30))
+def test_words_without_a_decision_are_masked_as_before(build, decided):
+    model = build("cnn", "vmask")
+    batch = collate(IDS)
+    x = model.encoder.embedded(batch)
+    with torch.no_grad():
+        before = model.mask(x)
+        after = before.edited(torch.tensor(decided, dtype=torch.int8)[batch.ids], None)
+    same = torch.tensor(decided)[batch.ids] == 0
+    assert torch.equal(before.scale[same], after.scale[same])
+    assert set(after.scale[~same].tolist()) <= {0.0, 1.0}
+
+
+def test_words_are_found_in_any_case_and_by_patterns(fitted):
+    edited = resolve(fitted.predictor_, Edit(hide=("Superb", "FILM"), show_patterns=("^t",)))
+    id_of = fitted.predictor_.tokenizer.id_of
+    assert [int(edited.edits[id_of(word)]) for word in ("superb", "film", "the", "town", "a")] == [-1, -1, 1, 1, 0]
+    assert edited.hidden == ("FILM", "Superb")
+    assert "the" in edited.shown
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        ({"hide": ("zzz",)}, "knows none of these words: zzz"),
+        ({"hide": ("superbb",)}, "Did you mean 'superb'"),
+        ({"hide": ("film",), "show": ("Film",)}, "'film' is to be hidden and to be shown"),
+        ({"hide": ("superb film",)}, "reads 'superb film' as several words: superb film"),
+        ({"hide": (" ",)}, "is no word"),
+        ({"hide_patterns": ("(",)}, "is no regular expression"),
+        ({"hide_patterns": ("a" * 2000,)}, "longer than 1,000 characters"),
+        ({"hide_patterns": ("^zz$",)}, "knows none of these words"),
+    ],
+)
+def test_edits_that_cannot_be(fitted, edit, message):
+    with pytest.raises(ConfigError, match=message.replace("(", r"\(")):
+        resolve(fitted.predictor_, Edit(**edit))
+
+
+def test_an_unknown_word_beside_a_known_one_is_told(fitted):
+    edited = resolve(fitted.predictor_, Edit(hide=("film", "xylophone")))
+    assert (edited.hidden, edited.unknown) == (("film",), ("xylophone",))
+
+
+def test_an_edit_of_a_classifier_is_a_copy(fitted):
+    texts, _ = toy_texts(10)
+    before = fitted.predict_proba(texts)
+    edited = fitted.edit(hide=["superb", "dreadful"], show=["the"])
+    assert np.array_equal(fitted.predict_proba(texts), before)
+    assert fitted.predictor_.model.edits is None
+    scores = {word.word: word.score for word in edited.word_importance()}
+    assert (scores["superb"], scores["dreadful"], scores["the"]) == (0.0, 0.0, 1.0)
+    assert edited.about_["edits"] == {"hidden": ["dreadful", "superb"], "shown": ["the"]}
+    again = edited.edit(show=["superb"])
+    assert again.about_["edits"] == {"hidden": ["dreadful"], "shown": ["superb", "the"]}
+    one, other = edited.predict_proba(["a superb film", "a dreadful film"])
+    assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("mask", ["base", "vmask", "iba", "l2x"])
+def test_any_model_can_be_edited_saved_and_exported(toy, mask, tmp_path):
+    texts, labels = toy
+    classifier = TextClassifier(mask=mask, embeddings="random", epochs=1, model__filters=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VmaskWarning)  # that all words are masked alike
+        classifier.fit(texts, labels)
+    edited = classifier.edit(hide=["superb", "awful", "the"])
+    expected = edited.predict_proba(texts)
+    assert not np.allclose(expected, classifier.predict_proba(texts), atol=1e-7)
+    loaded = TextClassifier.load(edited.save(tmp_path / "model"))
+    assert np.array_equal(loaded.predict_proba(texts), expected)
+    assert "hidden by hand | 3 words: awful, superb, the" in (tmp_path / "model" / "README.md").read_text("utf-8")
+    exported = loaded.export(tmp_path / "onnx")  # checks its answers itself
+    assert exported.difference < 1e-5
+    assert "hidden by hand" in (tmp_path / "onnx" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_all_pieces_of_a_word_are_hidden_from_an_encoder(masking_encoder, family, tmp_path):
+    classifier = masking_encoder(family)
+    edited = classifier.edit(hide=["superb", "dreadful"])
+    (first,) = edited.predictor_.prepare(["a superb film"])
+    assert first.hidden.tolist() == [False, True, False]
+    (start,) = edited.predictor_.prepare(["Superb film"])
+    assert start.hidden[0]
+    importance = {word.word: word.score for word in edited.word_importance()}
+    assert importance["superb"] == 0.0
+    exported = edited.export(tmp_path / "hf")
+    assert exported.difference < 1e-5
