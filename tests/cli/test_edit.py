@@ -29,7 +29,7 @@ def edited(vmask, trained, data, tmp_path):
 
 def test_edit_hides_words_and_says_what_it_costs(edited, tmp_path):
     assert edited.lines[0] == "hides 3 words: DREADFUL, film, superb"
-    assert edited.lines[1].startswith("accuracy 1.0000 before, ")
+    assert edited.lines[1].startswith("accuracy 0.7500 before, 0.7250 after: ")
     assert "of 40 texts get another class" in edited.lines[2]
     assert edited.lines[-1] == f"saved to {tmp_path / 'out'}"
     config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
