@@ -30,7 +30,7 @@ from vmask.data.splits import Split
 from vmask.errors import VmaskWarning
 
 FILE = Path(__file__).parent / "golden" / "values.json"
-MASKS = ("base", "l2", "vmask", "l2x", "iba", "word_dropout", "random_mask")
+MASKS = ("base", "l2", "vmask", "l2x", "iba", "word_dropout", "random_mask", "select")
 EXPLAINERS = (
     "mask",
     "lime",
@@ -67,6 +67,8 @@ TRAININGS = {
 }
 """By name, the options of a training."""
 EXPLAINED = ("cnn-vmask", "lstm-vmask", "bert-vmask")
+NOT_RECORDED = ("seconds", "competes", "mask_visible", "excess")
+"""Keys of a row of the history that say nothing new, or are never the same."""
 TEXTS = ["a lovely film about a small town", "Boring, tedious; the CAST tries hard!", "xyzzy"]
 
 
@@ -111,7 +113,7 @@ def weights(name: str) -> dict:
         "sums": {key: [tensor.double().sum().item(), tensor.double().norm().item()] for key, tensor in state},
         "best_epoch": classifier.best_epoch_,
         "history": [
-            {key: value for key, value in row.items() if key not in ("seconds", "competes") and value is not None}
+            {key: value for key, value in row.items() if key not in NOT_RECORDED and value is not None}
             for row in classifier.history_
         ],
         "probabilities": classifier.predict_proba(TEXTS).tolist(),

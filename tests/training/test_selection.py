@@ -71,6 +71,17 @@ def test_ties_go_to_the_later_epoch_where_the_objective_moves_and_else_to_the_fi
     assert not Selection.of(TrainConfig(**FALLS, select_from=0.0), PENALISED).last_of_equals
 
 
+def test_an_epoch_that_keeps_to_the_constraint_of_the_mask_goes_before_a_better_one_that_does_not():
+    selection = Selection("dev_accuracy", first=2)
+    history = [
+        {"dev_accuracy": score, "excess": excess}
+        for score, excess in ((0.9, 0.0), (0.8, 0.1), (0.5, 0.0), (0.6, 0.0), (0.55, 0.0))
+    ]
+    assert selection.best(history) == 4
+    missed = [{"dev_accuracy": score, "excess": excess} for score, excess in ((0.1, 0.2), (0.9, 0.2), (0.5, 0.1))]
+    assert selection.best(missed) == 3
+
+
 def test_patience_counts_from_the_first_epoch_that_competes():
     selection = Selection("dev_accuracy", first=4, patience=2)
     worse = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
@@ -102,7 +113,7 @@ def test_which_methods_have_an_objective_that_moves():
         for name in MASKS.names()
         if objective_moves_until(make_plan("cnn", name).train, MASKS.get(name)(4, make_plan("cnn", name).mask_options))
     }
-    assert moving == {"vmask"}
+    assert moving == {"vmask", "select"}
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,7 @@ def _data_notes(dataset: Any) -> Iterator[str]:
 def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
+    from vmask.training.visibility import describe_visibility
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:
@@ -228,6 +229,10 @@ def _summarise(
     if classifier.predictor_.ranks_words:
         words = classifier.word_importance(12, min_count=3)
         say_result("words it uses most: " + ", ".join(word.word for word in words))
+        visible = sum(word.score >= 0.5 for word in classifier.predictor_.word_importance())
+        kept = classifier.history_[classifier.best_epoch_ - 1]
+        if line := describe_visibility(args.mask, classifier.predictor_.model.mask, kept, visible):
+            say_result(line)
     say_result(f"saved to {out}")
     if report is not None:
         say_result(f"report: {report}")

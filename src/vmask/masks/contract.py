@@ -157,6 +157,18 @@ class WordMask(nn.Module):
     def prepare(self, batches: Iterable[Embedded]) -> None:
         """Read the training texts once before training, if a method needs it. The default does nothing."""
 
+    def calibrate(self, table: Tensor, counts: Tensor) -> None:
+        """Set what depends on all words of the training texts, after every epoch. The default does nothing.
+
+        Args:
+            table: (U, D) vectors of the distinct words.
+            counts: (U,) number of occurrences of each.
+        """
+
+    def excess(self, visible: float) -> float:
+        """How far a constraint of the method is missed if this share of running words is visible; 0 without one."""
+        return 0.0
+
     def scores_of(self, table: Tensor) -> Tensor:
         """(U,) importance of the words whose vectors are `table` (U, D), each between 0 and 1.
 

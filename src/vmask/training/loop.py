@@ -35,6 +35,8 @@ from vmask.training.torch_random import own_randomness, reseed_torch
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
+VISIBLE = 0.5
+"""Score from which a word counts as visible."""
 VERSION = 1
 """Version of the numbers of a training. Raise it when they change on purpose, so that older results can be redone."""
 
@@ -68,7 +70,8 @@ class Trained:
     """The course of a training.
 
     Attributes:
-        history: a row for every epoch: loss, penalty, beta, dev scores, mean and spread of the masks, whether it
+        history: a row for every epoch: loss, penalty, beta, dev scores, mean and spread of the masks, share of running
+            words of dev with a mask of at least 0.5, how far that misses a constraint of the mask, whether the epoch
             competes for the best dev score, seconds.
         best_epoch: number of the epoch whose weights are kept, from 1.
     """
@@ -140,6 +143,7 @@ def train(
         restore(model, best)
     trained = Trained(history, selection.best(history))
     _warn_of_collapse(model.mask, history[trained.best_epoch - 1])
+    _warn_of_excess(history[trained.best_epoch - 1])
     return trained
 
 
@@ -190,6 +194,7 @@ class _Run:
             self.progress.step(loss)
         if not all(bool(torch.isfinite(p).all()) for p in self.parameters):  # possible after the last step
             raise self._diverged(f"Weights are not finite after epoch {epoch + 1}.")
+        _calibrate_mask(self.model, self.examples)
         return {
             "epoch": epoch + 1,
             "loss": float(np.mean(losses)),
@@ -258,6 +263,19 @@ def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.dev
     model.mask.prepare(embedded())
 
 
+def _calibrate_mask(model: MaskedClassifier, examples: Examples) -> None:
+    """Pass the distinct words of the training texts to the mask, if its method needs it."""
+    if type(model.mask).calibrate is WordMask.calibrate or not model.encoder.by_word:
+        return
+    distinct, counts = np.unique(np.concatenate(examples.ids), return_counts=True)
+    ids = torch.from_numpy(distinct).long()
+    device = next(model.mask.parameters()).device
+    words = model.encoder.words(ids.to(device))
+    with torch.no_grad():
+        vectors = model.encoder.vectors(ids.to(device)[words])
+        model.mask.calibrate(vectors, torch.from_numpy(counts).to(device)[words])
+
+
 def _class_weight(labels: NDArray[np.int64], dev: NDArray[np.int64], config: TrainConfig) -> Tensor:
     counts = np.bincount(labels, minlength=int(max(labels.max(), dev.max())) + 1)
     if config.class_weight is None:
@@ -275,13 +293,14 @@ def _score(
 
     model.eval()
     predicted = np.zeros(len(examples.labels), dtype=np.int64)
-    count, total, squares = 0, 0.0, 0.0
+    count, visible, total, squares = 0, 0, 0.0, 0.0
     for rows in sorted_buckets(examples.lengths):
         batch = examples.batch(rows, pad_length).to(device)
         output = model(batch)
         predicted[rows] = output.logits.argmax(1).cpu().numpy()
         scores = output.masked.scores[output.words].cpu().double()
         count += len(scores)
+        visible += int((scores >= VISIBLE).sum())
         total += float(scores.sum())
         squares += float(scores.square().sum())
     mean = total / max(count, 1)
@@ -291,7 +310,20 @@ def _score(
         "dev_macro_f1": macro_f1(examples.labels, predicted),
         "mask_mean": mean if ranks else None,
         "mask_std": max(squares / max(count, 1) - mean**2, 0.0) ** 0.5 if ranks else None,
+        "mask_visible": visible / max(count, 1) if ranks else None,
+        "excess": model.mask.excess(visible / max(count, 1)),
     }
+
+
+def _warn_of_excess(row: dict[str, Any]) -> None:
+    """Warn if the constraint of a mask is missed on dev."""
+    if row["excess"] > 0:
+        warnings.warn(
+            f"No epoch kept to the mask's budget: the closest one shows {row['mask_visible']:.1%} of the running words "
+            f"of dev, {row['excess']:.1%} too many. Train for more epochs, or raise --mask.budget.",
+            VmaskWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of_collapse(mask: WordMask, row: dict[str, Any]) -> None:

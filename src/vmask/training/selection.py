@@ -47,8 +47,12 @@ class Selection:
         return epoch >= self.first
 
     def best(self, history: Sequence[dict[str, Any]]) -> int:
-        """The number of the best epoch, from 1; of the last one while none competes; 0 for an empty history."""
-        scores = [row[self.score] for row in history[self.first - 1 :]]
+        """The number of the best epoch, from 1; of the last one while none competes; 0 for an empty history.
+
+        Of epochs that miss a constraint of the mask on dev, the one that comes closest; of those that meet it, the one
+        with the best score.
+        """
+        scores = [(-row.get("excess", 0.0), row[self.score]) for row in history[self.first - 1 :]]
         if not scores:
             return len(history)
         if self.last_of_equals:

@@ -1,0 +1,140 @@
+"""Hard gates under a budget."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toy import toy_texts
+from vmask import TextClassifier
+from vmask.config import make
+from vmask.errors import ConfigError
+from vmask.inference.folding import fold
+from vmask.masks.contract import Embedded
+from vmask.masks.select import MARGIN, STRONGEST, WEAKEST, Select, SelectOptions
+
+DIM, WORDS = 6, 40
+pytestmark = pytest.mark.filterwarnings("ignore::vmask.errors.VmaskWarning")  # of a few toy texts as dev
+SMALL = {"model": "cnn", "mask": "select", "embeddings": "random", "model__filters": 8, "epochs": 8, "device": "cpu"}
+
+
+def fresh(seed=0, **options):
+    torch.manual_seed(seed)
+    return Select(DIM, make(SelectOptions, options))
+
+
+def vocabulary(seed=0):
+    draw = torch.Generator().manual_seed(seed)
+    return torch.randn(WORDS, DIM, generator=draw), torch.randint(1, 50, (WORDS,), generator=draw)
+
+
+def embedded(seed=0):
+    table, _ = vocabulary(seed)
+    index = torch.arange(WORDS).view(4, 10)
+    return Embedded(table, index, index != 0)
+
+
+@given(st.integers(0, 1000), st.floats(0.01, 1.0), st.none() | st.integers(1, 60))
+def test_after_calibration_the_texts_keep_to_the_budget_and_no_more_words_would_fit(seed, budget, most):
+    mask, (table, counts) = fresh(seed, budget=budget, max_words=most), vocabulary(seed)
+    mask.calibrate(table, counts)
+    with torch.no_grad():
+        visible = mask.scores_of(table) >= 0.5
+        logits = mask.net(table)
+    share = counts[visible].sum() / counts.sum()
+    assert share <= MARGIN * budget + 1e-6
+    assert most is None or visible.sum() <= most
+    if not visible.all() and (most is None or visible.sum() < most):
+        following = logits.masked_fill(visible, -torch.inf).argmax()
+        assert (counts[visible].sum() + counts[following]) / counts.sum() > MARGIN * budget - 1e-6
+
+
+@pytest.mark.parametrize("gate", ["gumbel", "hard_concrete", "kumaraswamy"])
+def test_at_inference_a_word_is_whole_or_hidden_and_its_score_says_which(gate):
+    mask, x = fresh(gate=gate, budget=0.5).eval(), embedded()
+    mask.calibrate(*vocabulary())
+    masked = mask(x)
+    assert set(masked.scale[x.words].tolist()) == {0.0, 1.0}
+    assert torch.equal(masked.scale[x.words] == 1, masked.scores[x.words] >= 0.5)
+    assert torch.equal(masked.scale[x.words] == 1, mask.scores_of(x.table)[x.index[x.words]] >= 0.5)
+
+
+def test_a_hidden_word_is_the_same_vector_whatever_the_word():
+    mask, x = fresh(budget=0.5).eval(), embedded()
+    mask.calibrate(*vocabulary())
+    hidden = mask.scores_of(x.table) < 0.5
+    table = fold(mask, x.table, torch.ones(WORDS, dtype=torch.bool))
+    assert (table[hidden] == 0).all()
+    assert torch.equal(table[~hidden], x.table[~hidden])
+
+
+def test_draws_are_0_and_1_with_a_gradient():
+    mask, x = fresh().train(), embedded()
+    scale = mask(x).scale
+    assert set(scale.tolist()[0]) <= {0.0, 1.0}
+    scale.sum().backward()
+    assert mask.net.net[0].weight.grad.abs().sum() > 0
+
+
+def test_the_multiplier_follows_the_constraint_and_stays_above_0():
+    x = embedded()
+    for bias, falls in ((-5.0, True), (5.0, False)):
+        mask = fresh().train()
+        torch.nn.init.constant_(mask.net.net[2].bias, bias)
+        before = float(mask.multiplier)
+        mask(x)
+        assert (float(mask.multiplier) < before) == falls
+        for _ in range(2000):
+            mask(x)
+        assert WEAKEST <= float(mask.multiplier) <= STRONGEST
+    mask.eval()
+    before = float(mask.multiplier)
+    mask(x)
+    assert float(mask.multiplier) == before
+
+
+def test_when_the_annealing_is_over_only_visible_words_are_trained_on():
+    mask, x = fresh(budget=0.5, dropout=0.0).train(), embedded()
+    mask.calibrate(*vocabulary())
+    mask.progress = 1.0
+    masked = mask(x)
+    assert torch.equal(masked.scale, mask.eval()(x).scale)
+    dropping = fresh(budget=0.5, dropout=0.5).train()
+    dropping.calibrate(*vocabulary())
+    dropping.progress = 1.0
+    drawn = dropping(x).scale[x.words]
+    shown = dropping.eval()(x).scale[x.words]
+    assert (drawn <= shown).all()
+    assert 0 < drawn.sum() < shown.sum()
+
+
+@pytest.mark.parametrize("options", [{"budget": 0.0}, {"budget": 1.1}, {"max_words": 0}, {"pi": 1.0}, {"dropout": 1.0}])
+def test_options_that_cannot_work_are_refused(options):
+    with pytest.raises(ConfigError):
+        make(SelectOptions, options)
+
+
+def test_a_training_keeps_to_its_budget_and_its_number_of_words():
+    classifier = TextClassifier(**SMALL, mask__budget=0.4, mask__max_words=7).fit(*toy_texts(200))
+    row = classifier.history_[classifier.best_epoch_ - 1]
+    assert row["competes"]
+    assert row["excess"] == max(row["mask_visible"] - 0.4, 0.0)
+    visible = [word for word in classifier.word_importance() if word.score >= 0.5]
+    assert 0 < len(visible) <= 7
+    everything = sum(word.count for word in classifier.word_importance())
+    assert sum(word.count for word in visible) <= 0.4 * everything
+
+
+def test_a_saved_model_reads_the_same_words(tmp_path):
+    classifier = TextClassifier(**SMALL, mask__budget=0.4).fit(*toy_texts(120))
+    again = TextClassifier.load(classifier.save(tmp_path / "m"))
+    assert [w.word for w in again.word_importance() if w.score >= 0.5] == [
+        w.word for w in classifier.word_importance() if w.score >= 0.5
+    ]
+
+
+def test_it_repeats_exactly():
+    one, two = (TextClassifier(**SMALL, seed=3).fit(*toy_texts(120)) for _ in range(2))
+    assert [{**row, "seconds": 0} for row in one.history_] == [{**row, "seconds": 0} for row in two.history_]
