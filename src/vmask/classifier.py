@@ -127,7 +127,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
-        self.about_: dict[str, Any] = {}
+        hidden = sorted(plan.data.hide_words)
+        self.about_: dict[str, Any] = {"edits": {"hidden": hidden, "shown": []}} if hidden else {}
         self.classes_ = np.array(data.labels)
         return self
 

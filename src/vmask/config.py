@@ -22,7 +22,7 @@ LARGEST_SEED = 2**63 - 1
 O = TypeVar("O")  # noqa: E741 - an options dataclass
 
 
-def option(default: Any, help: str, most: float | None = None) -> Any:
+def option(default: Any, help: str, most: float | None = None, *, flag: str = "", entries: int = LONGEST_LIST) -> Any:
     """A dataclass field with a default and its line of help.
 
     Args:
@@ -30,8 +30,10 @@ def option(default: Any, help: str, most: float | None = None) -> Any:
         help: its line of help.
         most: largest value of a number, or of the numbers of a list; far above anything sensible, it keeps a typo from
             filling the memory. By default see `most_of`.
+        flag: its name on the command line, without dashes, where that is another one.
+        entries: largest number of entries of a list.
     """
-    return field(default=default, metadata={"help": help, "most": most})
+    return field(default=default, metadata={"help": help, "most": most, "flag": flag, "entries": entries})
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class DataConfig:
     cleaning: Literal["paper", "gentle"] | None = option(
         None,
         "`paper` (ASCII, as the paper's) or `gentle` (every script); by default the dataset card's, else gentle",
+    )
+    hide_words: tuple[str, ...] = option(
+        (),
+        "words that the model must not see, in training and after, in any case: he,she,@FILE with a word a line",
+        flag="hide",
+        entries=1_000_000,
     )
 
     def __post_init__(self) -> None:
@@ -240,6 +248,14 @@ def scalar_type(cls: type, name: str) -> type:
     return str
 
 
+def item_type(cls: type, name: str) -> type:
+    """The type of the entries of a tuple field."""
+    for part in _parts(cls, name):
+        if typing.get_origin(part) is tuple:
+            return typing.cast("type", typing.get_args(part)[0])
+    return object
+
+
 def _parts(cls: type, name: str) -> tuple[Any, ...]:
     hint = typing.get_type_hints(cls)[name]
     return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
@@ -247,7 +263,7 @@ def _parts(cls: type, name: str) -> tuple[Any, ...]:
 
 def help_of(f: dataclasses.Field[Any]) -> str:
     """The line of help of a field, with its default."""
-    default = "" if f.default in (None, MISSING) else f" [{f.default}]"
+    default = "" if f.default in (None, MISSING, ()) else f" [{f.default}]"
     return f"{f.metadata.get('help', '')}{default}"
 
 
@@ -297,9 +313,11 @@ def _coerce(cls: type, f: dataclasses.Field[Any], value: Any, prefix: str) -> An
         if any(part is type(None) for part in _parts(cls, f.name)):
             return None
     elif wanted is tuple and isinstance(value, (list, tuple)):
-        if len(value) > LONGEST_LIST:
-            raise ConfigError(f"{name} has {len(value):,} entries; it must have at most {LONGEST_LIST:,}.")
+        if len(value) > (entries := f.metadata.get("entries", LONGEST_LIST)):
+            raise ConfigError(f"{name} has {len(value):,} entries; it must have at most {entries:,}.")
         for item in value:
+            if (kind := item_type(cls, f.name)) is str and not isinstance(item, str):
+                raise ConfigError(f"{name} has {short(item)} in it; it must have entries of type {kind.__name__}.")
             _check_size(f, item, name)
         return tuple(value)
     elif wanted is float and isinstance(value, int) and not isinstance(value, bool):

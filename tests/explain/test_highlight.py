@@ -139,3 +139,13 @@ def test_a_text_can_be_cut_before_the_word_that_ends_beyond():
 def test_pieces_have_the_scores_of_words_and_none_between_them():
     pieces = list(text_pieces(explain("(so good)", "so", "good")))
     assert pieces == [("(", 0.0, None), ("so", 0.0, 0.5), (" ", 0.0, None), ("good", 1.0, 0.6), (")", 0.0, None)]
+
+
+def test_hidden_words_are_drawn_as_hidden(hard):
+    (explanation,) = hard().explain("the plot is superb and the cast tries hard", "lime")
+    pieces = [piece for piece in text_pieces(explanation) if piece.score is not None]
+    assert [piece.hidden for piece in pieces] == list(explanation.hidden)
+    html = html_text(explanation)
+    assert html.count('title="hidden from the model"') == sum(explanation.hidden) > 0
+    crossed = {explanation.text[span.start : span.end] for span in rich_text(explanation).spans if span.style.strike}
+    assert crossed == {word for word, hidden in zip(explanation.words, explanation.hidden, strict=True) if hidden}

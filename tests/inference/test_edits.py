@@ -149,3 +149,33 @@ def test_all_pieces_of_a_word_are_hidden_from_an_encoder(masking_encoder, family
     assert importance["superb"] == 0.0
     exported = edited.export(tmp_path / "hf")
     assert exported.difference < 1e-5
+
+
+@pytest.mark.parametrize("mask", ["base", "vmask"])
+def test_a_model_can_be_trained_without_words(toy, mask, tmp_path):
+    texts, labels = toy
+    classifier = TextClassifier(
+        mask=mask, embeddings="random", epochs=3, model__filters=8, hide_words=["Superb", "awful"]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VmaskWarning)  # that all words are masked alike
+        classifier.fit(texts, labels)
+    one, other = classifier.predict_proba(["a superb film", "a awful film"])
+    assert np.array_equal(one, other)
+    assert classifier.about_["edits"]["hidden"] == ["Superb", "awful"]
+    loaded = TextClassifier.load(classifier.save(tmp_path / "model"))
+    assert np.array_equal(loaded.predict_proba(texts), classifier.predict_proba(texts))
+    assert loaded.get_params()["hide_words"] == ["Superb", "awful"]
+
+
+def test_a_list_of_words_has_words_in_it(toy):
+    with pytest.raises(ConfigError, match="hide_words has 3 in it"):
+        TextClassifier(hide_words=[3]).fit(*toy)
+    with pytest.raises(ConfigError, match="knows none of these words: zzz"):
+        TextClassifier(embeddings="random", hide_words=["zzz"]).fit(*toy)
+
+
+def test_an_encoder_is_trained_without_the_pieces_of_a_word(fitted_encoder):
+    classifier = fitted_encoder("bert", "vmask", hide_words=("superb",))
+    (doc,) = classifier.predictor_.prepare(["a superb film"])
+    assert doc.hidden.tolist() == [False, True, False]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, say, say_result
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, add_model
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, add_model, words_of
 from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
     from vmask.persistence.model_folder import check_free
 
-    hide, show = words_of(args.hide), words_of(args.show)
+    hide, show = words_of(",".join(args.hide)), words_of(",".join(args.show))
     if not (hide or show or args.hide_pattern or args.show_pattern):
         raise ConfigError("There is nothing to edit. Name words with --hide or --show, or a pattern.")
     out = Path(args.out)
@@ -77,27 +77,6 @@ def run(args: argparse.Namespace) -> int:
     say_result(f"saved to {out}")
     say(args, f"next: vmask verify {out} DATA")
     return 0
-
-
-def words_of(given: Sequence[str]) -> list[str]:
-    """The words of arguments with commas between; `@FILE` is a file with a word a line.
-
-    Raises:
-        ConfigError: for a file that cannot be read.
-    """
-    from vmask._core.parsing import read_text
-    from vmask.errors import DataError
-
-    words: list[str] = []
-    for part in (part.strip() for text in given for part in text.split(",")):
-        if part.startswith("@") and len(part) > 1:
-            try:
-                words += read_text(Path(part[1:])).splitlines()
-            except (DataError, OSError) as error:
-                raise ConfigError(f"{error} Give a text file with a word a line after the @.") from None
-        else:
-            words.append(part)
-    return list(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 
 def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifier) -> EditCost | None:

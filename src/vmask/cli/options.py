@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from vmask.config import choices_of, help_of, scalar_type
-from vmask.errors import OutputExists, UnknownName, did_you_mean, short
+from vmask.config import choices_of, help_of, item_type, scalar_type
+from vmask.errors import ConfigError, DataError, OutputExists, UnknownName, did_you_mean, short
 from vmask.registry import Registry
 
 
@@ -25,7 +25,7 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
     """
     group = parser.add_argument_group(title)
     for f in dataclasses.fields(cls):
-        flag = f"--{prefix}{f.name.replace('_', '-')}"
+        flag = f"--{prefix}{f.metadata.get('flag') or f.name.replace('_', '-')}"
         kind = scalar_type(cls, f.name)
         if kind is Any:  # a value of the user's own, such as a label
             kind = str
@@ -36,6 +36,8 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
         }
         if kind is bool:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
+        elif kind is tuple and item_type(cls, f.name) is str:
+            group.add_argument(flag, type=words_of, metavar="WORDS", **common)
         elif kind is tuple:
             group.add_argument(flag, type=_numbers, metavar="N,N,…", **common)
         elif values := choices_of(cls, f.name):
@@ -185,6 +187,26 @@ def whole_number(least: int, most: int = 10**9) -> Callable[[str], int]:
 
 
 at_least_0 = whole_number(0)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """Words with commas between; `@FILE` is a file with a word a line.
+
+    Raises:
+        ConfigError: for a file that cannot be read.
+    """
+    from vmask._core.parsing import read_text
+
+    words: list[str] = []
+    for part in (part.strip() for part in text.split(",")):
+        if part.startswith("@") and len(part) > 1:
+            try:
+                words += read_text(Path(part[1:])).splitlines()
+            except (DataError, OSError) as error:
+                raise ConfigError(f"{error} Give a text file with a word a line after the @.") from None
+        else:
+            words.append(part)
+    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
 
 
 def _numbers(text: str) -> tuple[int, ...]:

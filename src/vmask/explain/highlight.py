@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import category
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ FOR, AGAINST = (17, 94, 163), (176, 78, 0)
 """Backgrounds of the strongest words for and against a class: blue and orange, distinct to the colour-blind."""
 STRONG = 0.7
 """Strength above which letters are white. The background skips the tones there on which no letters are readable."""
+HIDDEN = "background:none;color:inherit;opacity:.4;text-decoration:line-through"
+"""CSS of a word of which the model sees nothing."""
+NOT_SEEN = "hidden from the model"
 FAINT = 0.1
 """Strength below which a terminal shows a word plain."""
 
@@ -57,8 +60,11 @@ def rich_text(explanation: Explanation) -> Text:
     from rich.text import Text
 
     out = Text(printable(explanation.text))
+    hidden = {span[0] for span, is_hidden in zip(explanation.spans, explanation.hidden, strict=False) if is_hidden}
     for (start, end), strength in zip(explanation.spans, explanation.strengths(), strict=True):
-        if abs(strength) >= FAINT:
+        if start in hidden:
+            out.stylize(Style(dim=True, strike=True), start, end)
+        elif abs(strength) >= FAINT:
             tone = strength if abs(strength) > STRONG else 0.35 * (1 if strength > 0 else -1) + 0.5 * strength
             red, green, blue = shade(tone)  # never near white
             style = Style(color=letters(tone), bgcolor=f"rgb({red},{green},{blue})", bold=abs(strength) > 0.75)
@@ -66,8 +72,24 @@ def rich_text(explanation: Explanation) -> Text:
     return out
 
 
-def text_pieces(explanation: Explanation, shown: int | None = None) -> Iterator[tuple[str, float, float | None]]:
-    """The parts of a text in order: words with strength and score, and the text between words with 0 and None.
+class TextPiece(NamedTuple):
+    """A word of a text, or what stands between words.
+
+    Attributes:
+        text: as it is written.
+        strength: of the colour of a word; 0 between words.
+        score: of a word; None between words.
+        hidden: whether it is a word of which the model sees nothing.
+    """
+
+    text: str
+    strength: float = 0.0
+    score: float | None = None
+    hidden: bool = False
+
+
+def text_pieces(explanation: Explanation, shown: int | None = None) -> Iterator[TextPiece]:
+    """The parts of a text in order: words, and the text between them.
 
     Args:
         explanation: the text with its scores.
@@ -76,27 +98,29 @@ def text_pieces(explanation: Explanation, shown: int | None = None) -> Iterator[
     """
     end_of_text = len(explanation.text) if shown is None else shown
     at = 0
-    words = zip(explanation.spans, explanation.strengths(), explanation.scores, strict=True)
-    for (start, end), strength, score in words:
+    hidden = explanation.hidden or (False,) * len(explanation.words)
+    words = zip(explanation.spans, explanation.strengths(), explanation.scores, hidden, strict=True)
+    for (start, end), strength, score, is_hidden in words:
         if end > end_of_text:
             end_of_text = start
             break
         if start > at:
-            yield explanation.text[at:start], 0.0, None
-        yield explanation.text[start:end], strength, score
+            yield TextPiece(explanation.text[at:start])
+        yield TextPiece(explanation.text[start:end], strength, score, is_hidden)
         at = end
     if rest := explanation.text[at:end_of_text]:
-        yield rest, 0.0, None
+        yield TextPiece(rest)
 
 
 def html_text(explanation: Explanation) -> str:
     """The text as HTML that needs no style sheet; a word's score shows when the pointer rests on it."""
-    parts = [
-        escape(text)
-        if score is None
-        else f'<mark style="{css(strength)}" title="{shown_score(explanation, score)}">{escape(text)}</mark>'
-        for text, strength, score in text_pieces(explanation)
-    ]
+    parts = []
+    for text, strength, score, hidden in text_pieces(explanation):
+        if score is None:
+            parts.append(escape(text))
+        else:
+            style, title = (HIDDEN, NOT_SEEN) if hidden else (css(strength), shown_score(explanation, score))
+            parts.append(f'<mark style="{style}" title="{title}">{escape(text)}</mark>')
     return f'<span class="vmask">{"".join(parts)}</span>'
 
 

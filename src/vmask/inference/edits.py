@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -14,6 +15,8 @@ from torch import Tensor
 from vmask.errors import ConfigError, did_you_mean, short
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.inference.predictor import TextPredictor, WordPredictor
+from vmask.text.pieces import PieceTokenizer
+from vmask.text.vocabulary import WordTokenizer
 from vmask.text.words import SPECIALS
 
 MOST_WORDS = 1_000_000
@@ -72,13 +75,30 @@ def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
     Raises:
         ConfigError: if a word is to be hidden and shown, is read as several words, or nothing of it is known.
     """
-    finder = _Words(predictor) if isinstance(predictor, WordPredictor) else _Pieces(predictor)
+    if isinstance(predictor, WordPredictor):
+        finder: Finder = WordFinder(predictor.tokenizer)
+    else:
+        assert isinstance(predictor, PiecePredictor)
+        finder = PieceFinder(predictor.tokenizer, predictor.table.words)
+    return find(finder, edit, predictor.model.encoder.table_size, predictor.model.edits)
+
+
+def find(finder: Finder, edit: Edit, size: int, old: Tensor | None = None) -> Edited:
+    """Find the ids of the words of an edit.
+
+    Args:
+        finder: finds words in a vocabulary.
+        edit: the words.
+        size: V, the number of ids.
+        old: (V,) edits that were made before, or None.
+
+    Raises:
+        ConfigError: as `resolve`.
+    """
     hide = {*edit.hide, *_matches(finder.known, edit.hide_patterns)}
     show = {*edit.show, *_matches(finder.known, edit.show_patterns)}
     if both := {word.casefold() for word in hide} & {word.casefold() for word in show}:
         raise ConfigError(f"'{min(both)}' is to be hidden and to be shown. Decide for one of them.")
-    size = predictor.model.encoder.table_size
-    old = predictor.model.edits
     edits = torch.zeros(size, dtype=torch.int8) if old is None else old.cpu().clone()
     found: dict[int, list[str]] = {-1: [], 1: []}
     unknown: list[str] = []
@@ -98,12 +118,28 @@ def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
     return Edited(edits, tuple(found[-1]), tuple(found[1]), tuple(unknown), also)
 
 
-class _Words:
+class Finder(Protocol):
+    """Finds words in the vocabulary of a model.
+
+    Attributes:
+        known: the words that patterns are matched with.
+    """
+
+    known: Sequence[str]
+
+    def ids_of(self, word: str) -> NDArray[np.int64]:
+        """The ids of a word in any case; none if it is unknown."""
+
+    def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
+        """Words that lose or gain a piece by edits (V,) of other words, those `named`."""
+
+
+class WordFinder:
     """Finds words in the vocabulary of a model over words."""
 
-    def __init__(self, predictor: WordPredictor) -> None:
-        self.predictor = predictor
-        self.known: Sequence[str] = predictor.tokenizer.words[len(SPECIALS) :]
+    def __init__(self, tokenizer: WordTokenizer) -> None:
+        self.tokenizer = tokenizer
+        self.known: Sequence[str] = tokenizer.words[len(SPECIALS) :]
         self._by_case: dict[str, list[int]] = {}
         for id, word in enumerate(self.known, len(SPECIALS)):
             self._by_case.setdefault(word.casefold(), []).append(id)
@@ -112,8 +148,8 @@ class _Words:
         """The ids of a word in any case; none if it is unknown."""
         if ids := self._by_case.get(word.casefold()):
             return np.array(ids, np.int64)
-        (tokens,) = self.predictor.tokenizer.encode([word])
-        read = [self.predictor.tokenizer.words[id] for id in tokens.ids]
+        (tokens,) = self.tokenizer.encode([word])
+        read = [self.tokenizer.words[id] for id in tokens.ids]
         if len(read) > 1:
             raise ConfigError(f"The model reads '{word}' as several words: {' '.join(read)}. Name these instead.")
         return np.array([id for id in tokens.ids if id >= len(SPECIALS)], np.int64)
@@ -123,31 +159,30 @@ class _Words:
         return ()
 
 
-class _Pieces:
+class PieceFinder:
     """Finds the pieces of words in the vocabulary of an encoder."""
 
-    def __init__(self, predictor: TextPredictor) -> None:
-        assert isinstance(predictor, PiecePredictor)
-        self.predictor = predictor
-        self.known: Sequence[str] = predictor.table.words
+    def __init__(self, tokenizer: PieceTokenizer, known: Sequence[str] = ()) -> None:
+        self.tokenizer = tokenizer
+        self.known = known
 
     def ids_of(self, word: str) -> NDArray[np.int64]:
         """The ids of all pieces of a word, at the start of a text and within it, in the usual cases."""
         cases = dict.fromkeys((word, word.lower(), word.capitalize(), word.upper()))
         texts = [text for case in cases for text in (case, f"a {case}")]
         found: set[int] = set()
-        for text, pieces in zip(texts, self.predictor.tokenizer.encode(texts), strict=True):
+        for text, pieces in zip(texts, self.tokenizer.encode(texts), strict=True):
             start = 2 if text.startswith("a ") and text[2:] in cases else 0
             own = [number for number, (first, _) in enumerate(pieces.spans.tolist()) if first >= start]
             found |= {int(pieces.ids[place]) for place, number in pieces.owners.tolist() if number in own}
-        unknown = self.predictor.tokenizer.named("unk")
-        special = set(self.predictor.tokenizer.special)
+        unknown = self.tokenizer.named("unk")
+        special = set(self.tokenizer.special)
         return np.array(sorted(found - special - {unknown}), np.int64)
 
     def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
         """Words of the training texts that share a piece with an edited word, most frequent first."""
         changed = edits.numpy() != 0
-        docs = self.predictor.tokenizer.encode(self.known)
+        docs = self.tokenizer.encode(self.known)
         return tuple(
             word
             for word, pieces in zip(self.known, docs, strict=True)

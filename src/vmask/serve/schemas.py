@@ -140,6 +140,7 @@ class ScoredWord(BaseModel):
     end: int
     score: float | None
     strength: float | None = Field(description="Strength of its colour, from -1 (against) to 1 (for).")
+    hidden: bool = Field(False, description="Whether the model sees nothing of it; its score is then 0.")
 
 
 class Explained(BaseModel):

@@ -9,8 +9,10 @@ from typing import Any
 
 from accelerate import Accelerator
 from safetensors import SafetensorError
+from torch import Tensor
 
 from vmask.errors import ModelFolderError
+from vmask.inference.edits import Edit, find
 from vmask.inference.predictor import TextPredictor
 from vmask.masks import MASKS
 from vmask.models.contract import Encoder, MaskedClassifier
@@ -75,6 +77,7 @@ def train_plan(
     if plan.train.stages == 2 and start is None:
         stages = [replace(plan, mask=FIRST, mask_options=MASKS.get(FIRST).Options()), plan]
     encoder, done = start, Trained([], 0)
+    edits: Tensor | None = None
     for number, stage in enumerate(stages, 1):
         with own_randomness():
             # The mask of a second stage has its own random stream, whether the first stage ran here or before.
@@ -82,7 +85,10 @@ def train_plan(
             second = encoder is not None
             encoder = encoder or data.encoder(plan)
             baseline = baseline_of(plan, encoder, data.mask_token)
+            if plan.data.hide_words and edits is None:
+                edits = find(data.finder(), Edit(hide=plan.data.hide_words), encoder.table_size).edits
             model = stage.with_mask(encoder)
+            model.edits = edits
             if stage is plan:
                 set_baseline(model.mask, baseline, encoder, data.mask_token)
         if data.tuned is False or (second and plan.data.train_embeddings is not True):

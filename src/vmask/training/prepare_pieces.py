@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from vmask.errors import ConfigError
+from vmask.inference.edits import PieceFinder
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.inference.predictor import TextPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
@@ -47,6 +48,10 @@ class PreparedPieces(Prepared):
     def mask_token(self) -> int | None:
         """Id of the tokenizer's mask token, if it has one."""
         return self.tokenizer.named("mask")
+
+    def finder(self) -> PieceFinder:
+        """Finds words in the vocabulary."""
+        return PieceFinder(self.tokenizer)
 
     def encoder(self, plan: Plan) -> Encoder:
         """The pretrained encoder with a fresh head, in float32."""

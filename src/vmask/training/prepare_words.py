@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vmask._core.random_streams import numpy_stream
 from vmask.errors import DataError
+from vmask.inference.edits import WordFinder
 from vmask.inference.predictor import WordPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.pretrained.word_vectors import Coverage, Vectors, coverage, read_vectors
@@ -53,6 +54,10 @@ class PreparedWords(Prepared):
     def pad_length(self) -> int:
         """Maximum length of a text."""
         return self.tokenizer.max_words
+
+    def finder(self) -> WordFinder:
+        """Finds words in the vocabulary."""
+        return WordFinder(self.tokenizer)
 
     def encoder(self, plan: Plan) -> Encoder:
         """A fresh encoder over the word vectors."""

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from vmask.errors import ConfigError
+from vmask.inference.edits import Finder
 from vmask.inference.predictor import TextPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.text.words import PAD
@@ -50,6 +51,10 @@ class Prepared:
     def mask_token(self) -> int | None:
         """Id of the tokenizer's mask token, if it has one."""
         return None
+
+    def finder(self) -> Finder:
+        """Finds words in the vocabulary."""
+        raise NotImplementedError
 
     def encoder(self, plan: Plan) -> Encoder:
         """A fresh encoder; its weights come from torch's global generator."""

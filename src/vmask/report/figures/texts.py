@@ -68,7 +68,7 @@ def draw_texts(texts: Sequence[ShownText], signs: Sequence[bool], indent: float 
 
 def text_runs(explanation: Explanation) -> list[tuple[str, float]]:
     """An explained text, in order."""
-    return [(text, strength) for text, strength, _ in text_pieces(explanation)]
+    return [(piece.text, piece.strength) for piece in text_pieces(explanation)]
 
 
 def _pieces(runs: Runs) -> Iterator[tuple[str, float]]:

@@ -33,9 +33,11 @@ export class ColouredText {
     const focused = this.marks.indexOf(document.activeElement);
     const nodes = [];
     let position = 0;
-    for (const { word, start, end, score, strength = 0 } of words) {
-      const name = score === undefined ? word : `${word}, ${formatScore(score, signed)}`;
-      const mark = el("mark", { class: "word", role: "button", tabindex: "-1", "aria-label": name }, word);
+    for (const { word, start, end, score, strength = 0, hidden = false } of words) {
+      const said = hidden ? "hidden from the model" : formatScore(score, signed);
+      const name = score === undefined ? word : `${word}, ${said}`;
+      const kind = hidden ? "word not-seen" : "word";
+      const mark = el("mark", { class: kind, role: "button", tabindex: "-1", "aria-label": name }, word);
       paint(mark, strength);
       nodes.push(cut(position, start), mark);
       position = end;
