@@ -35,7 +35,7 @@ class SelectOptions(BaselineOptions):
     gate: Literal["gumbel", "hard_concrete", "kumaraswamy"] = option("gumbel", "distribution of a gate in training")
     pi: float = option(0.1, "prior chance that a word is kept, of words that have not earned to be visible")
     tau: float = option(1.0, "temperature of the gates' gradient")
-    dropout: float = option(0.3, "chance that a visible word is dropped in the last part of the training")
+    dropout: float = option(0.0, "chance that a visible word is dropped in the last part of the training")
     hidden: int = option(100, "hidden units of the gates' network", most=100_000)
     activation: Activation = option("tanh", "activation of the gates' network")
 
