@@ -16,6 +16,7 @@ from vmask.config import (
     TrainConfig,
     choices_of,
     help_of,
+    item_type,
     make,
     most_of,
     option,
@@ -81,7 +82,11 @@ ALL = [
 
 def numbers(cls):
     """The fields of a class that are numbers or lists of numbers."""
-    return [f for f in dataclasses.fields(cls) if scalar_type(cls, f.name) in (int, float, tuple)]
+    return [
+        f
+        for f in dataclasses.fields(cls)
+        if scalar_type(cls, f.name) in (int, float, tuple) and item_type(cls, f.name) is not str
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +104,13 @@ def test_every_number_has_a_limit_and_the_message_says_it(cls, name):
     if kind is tuple:
         with pytest.raises(ConfigError, match="at most 1,000"):
             make(cls, {name: [1] * 1_000_000})
+
+
+def test_a_list_of_words_has_a_limit_too():
+    with pytest.raises(ConfigError, match="hide_words has 1,000,001 entries; it must have at most 1,000,000"):
+        make(DataConfig, {"hide_words": ["a"] * 1_000_001})
+    with pytest.raises(ConfigError, match="hide_words has 1 in it; it must have entries of type str"):
+        make(DataConfig, {"hide_words": [1]})
 
 
 def test_an_option_that_declares_no_limit_has_one():

@@ -129,16 +129,17 @@ def test_a_notebook_shows_the_same_html():
 def test_a_text_can_be_cut_before_the_word_that_ends_beyond():
     explanation = explain("so very good indeed", "so", "very", "good", "indeed", scores=(0.5, 0.6, 0.7, 0.9))
     whole, cut = list(text_pieces(explanation)), list(text_pieces(explanation, 12))
-    assert "".join(text for text, _, _ in whole) == explanation.text
-    assert [text for text, _, score in cut if score is not None] == ["so", "very", "good"]
-    assert "".join(text for text, _, _ in text_pieces(explanation, 11)) == "so very "
+    assert "".join(piece.text for piece in whole) == explanation.text
+    assert [piece.text for piece in cut if piece.score is not None] == ["so", "very", "good"]
+    assert "".join(piece.text for piece in text_pieces(explanation, 11)) == "so very "
     assert list(text_pieces(explanation, 100)) == whole
     assert cut == whole[: len(cut)]  # as strong as in the whole text
 
 
 def test_pieces_have_the_scores_of_words_and_none_between_them():
     pieces = list(text_pieces(explain("(so good)", "so", "good")))
-    assert pieces == [("(", 0.0, None), ("so", 0.0, 0.5), (" ", 0.0, None), ("good", 1.0, 0.6), (")", 0.0, None)]
+    expected = [("(", 0.0, None), ("so", 0.0, 0.5), (" ", 0.0, None), ("good", 1.0, 0.6), (")", 0.0, None)]
+    assert pieces == [(*piece, False) for piece in expected]
 
 
 def test_hidden_words_are_drawn_as_hidden(hard):

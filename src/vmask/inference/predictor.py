@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,6 +246,9 @@ class TextPredictor(BasePredictor):
         """
         if not self.ranks_words:
             raise NoWordScores
+        docs = [
+            doc if doc.text_ids is None else replace(doc, ids=doc.text_ids) for doc in docs
+        ]  # of words, seen or not
         scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
         for rows, batch in self._batches(docs):
             with torch.no_grad():
