@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from predictors import MAX_WORDS, piece_predictor, random_text, word_predictor
+from thoroughness import examples
 from vmask.errors import ConfigError, UnknownName
 from vmask.inference import perturb
 from vmask.inference.contract import Doc
@@ -365,7 +366,7 @@ def perturbed(draw):
 
 @pytest.mark.parametrize("hide", ["remove", "zero", "unk"])
 @pytest.mark.parametrize("name", PROPERTY)
-@settings(max_examples=15, derandomize=True)
+@settings(max_examples=examples(15), derandomize=True)
 @given(chosen=perturbed())
 def test_any_words_may_be_hidden(made, name, hide, chosen):
     predictor = made(name)
