@@ -399,9 +399,11 @@ def test_a_long_text_among_short_ones(made):
 
 
 ALL_CNNS = [name for name in MODELS if name.startswith("cnn")]
+SOME_CNNS = ["cnn, vmask", "cnn, narrow, widths 2 and 3", "cnn, as released"]
+OTHER_CNNS = [pytest.param(name, marks=pytest.mark.full) for name in ALL_CNNS if name not in SOME_CNNS]
 
 
-@pytest.mark.parametrize("name", [*ALL_CNNS, "lstm, vmask"])
+@pytest.mark.parametrize("name", [*SOME_CNNS, "lstm, vmask", *OTHER_CNNS])
 def test_one_text_under_very_many_perturbations(made, name):
     """So many that a model may prepare for this text alone."""
     predictor = made(name)
