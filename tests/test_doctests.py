@@ -22,9 +22,7 @@ LONG = {"vmask.classifier"}
 CASES = [pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in MODULES]
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in MODULES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_examples(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a tiny training may leave its masks alike
