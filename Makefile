@@ -15,6 +15,9 @@ FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.p
 # environment says: the tests start many processes, and their own assertions are rewritten as they are compiled.
 PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# The suites of attacks; a sample runs two at a time, each of which begins no attack after a while.
+CHAOS := kills inputs folders requests
+
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-full test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
 
@@ -82,7 +85,7 @@ chaos: $(STAMP) ## Attack vmask from outside; rewrites chaos/results.json and do
 	$(BIN)/python -m chaos --out chaos/results.json; code=$$?; $(BIN)/python scripts/update_reliability.py; exit $$code
 
 chaos-sample: $(STAMP) ## Run a sample of these attacks: three minutes at most
-	$(BIN)/python -m chaos --share 0.05 --seconds 35
+	printf '%s\n' $(CHAOS) | xargs -n 1 -P 2 $(BIN)/python -m chaos --share 0.05 --seconds 35
 
 readme: $(STAMP) ## Rewrite the generated parts of README.md (runs the demo and the tour)
 	$(BIN)/python scripts/update_readme.py --run

@@ -15,13 +15,12 @@ from hypothesis import is_hypothesis_test, settings
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers and their subprocesses share the cores
 
-from tiny_encoders import save_encoder
+# torch and all that imports it is imported by fixtures: the process that hands out the tests has no use for it.
 from toy import toy_texts, write_csv
-from vmask import TextClassifier
 from vmask.errors import VmaskWarning
 
 settings.register_profile("deep", deadline=None)  # machines are noisy: no test asserts seconds
-settings.register_profile("quick", deadline=None, max_examples=20)
+settings.register_profile("quick", deadline=None, max_examples=20)  # see `thoroughness.examples`
 settings.load_profile("deep")
 
 ROOT = Path(__file__).parents[1]
@@ -111,6 +110,8 @@ def toy():
 @pytest.fixture(scope="session")
 def fitted(toy):
     """A trained CNN-VMASK."""
+    from vmask import TextClassifier
+
     texts, labels = toy
     return TextClassifier(embeddings="random", epochs=6, model__filters=12, seed=1).fit(texts, labels)
 
@@ -124,6 +125,7 @@ def model_folder(fitted, tmp_path_factory):
 @pytest.fixture(scope="session")
 def encoder_folder(tmp_path_factory):
     """The folder of a tiny pretrained encoder, by its family. Do not write to it."""
+    from tiny_encoders import save_encoder
 
     @functools.cache
     def make(family="bert", **more):
@@ -135,6 +137,7 @@ def encoder_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def fitted_encoder(encoder_folder, toy):
     """A trained tiny encoder, by its family, mask and further options."""
+    from vmask import TextClassifier
 
     @functools.cache
     def make(family="bert", mask="vmask", **options):

@@ -6,20 +6,17 @@ import functools
 import warnings
 
 import pytest
-import torch
 
-from tiny_encoders import FAMILIES, network, tokenizer
 from toy import toy_texts
-from vmask import TextClassifier
 from vmask.errors import VmaskWarning
-from vmask.models.transformer import Transformer
-from vmask.training.run_config import make_plan
 
 VOCABULARY, DIM, CLASSES = 30, 6, 3
 
 
 def tell_apart(mask):
     """Give a mask weights under which it treats words differently, as those of a trained one do."""
+    import torch
+
     random = torch.Generator().manual_seed(1)
     with torch.no_grad():
         for name, tensor in mask.state_dict().items():
@@ -30,6 +27,9 @@ def tell_apart(mask):
 @pytest.fixture(scope="session")
 def build():
     """A masked classifier whose mask tells words apart, as a trained one would, in eval mode."""
+    import torch
+
+    from vmask.training.run_config import make_plan
 
     def make(model, mask, **options):
         random = torch.Generator().manual_seed(0)
@@ -46,6 +46,11 @@ def build():
 @pytest.fixture(scope="session")
 def build_encoder():
     """The same as `build` over a tiny encoder, by its family."""
+    import torch
+
+    from tiny_encoders import FAMILIES, network, tokenizer
+    from vmask.models.transformer import Transformer
+    from vmask.training.run_config import make_plan
 
     def make(family, mask, **options):
         plan = make_plan("transformer", mask, model__encoder="tiny", **options)
@@ -80,6 +85,8 @@ def hard():
 @pytest.fixture(scope="session")
 def masking_encoder(encoder_folder):
     """A classifier over a tiny encoder, hardly trained, with a mask that does something. Do not change it."""
+    from vmask import TextClassifier
+
     made = {}
 
     def make(family="bert", mask="vmask", labels=("neg", "pos"), **options):

@@ -17,7 +17,12 @@ MODULES = [
 ]
 
 
-@pytest.mark.parametrize("name", MODULES)
+LONG = {"vmask.classifier"}
+"""Modules whose examples train a model as users do."""
+CASES = [pytest.param(name, marks=[pytest.mark.full] if name in LONG else []) for name in MODULES]
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_examples(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a tiny training may leave its masks alike

@@ -86,10 +86,11 @@ def test_the_python_of_the_readme_runs_as_it_stands(tmp_path):
     ]
 
 
-def run_all(commands, folder):
-    """Run commands as they stand, one after the other, beside the examples."""
+def run_all(commands, folder, shorter=""):
+    """Run commands as they stand, one after the other, beside the examples; `shorter` is added to trainings."""
     shutil.copytree(ROOT / "examples", folder / "examples")
     for command in commands:
+        command += shorter if command.startswith("vmask train ") else ""
         done = subprocess.run(
             command, shell=True, cwd=folder, env=environment(), capture_output=True, text=True, timeout=600
         )
@@ -105,7 +106,7 @@ def test_the_commands_of_the_tour_run_as_they_stand(tmp_path):
 
 @pytest.mark.slow
 def test_the_commands_for_an_encoder_run_and_its_export_needs_no_vmask(tmp_path):
-    run_all(update_readme.ENCODER, tmp_path)
+    run_all(update_readme.ENCODER, tmp_path, shorter=" --epochs 1")  # all of them take minutes on a CPU
     snippet = next(s for s in SNIPPETS if PLAIN in s)
     code = f"{snippet}\nimport sys\nassert 'vmask' not in sys.modules\nassert classify('filthy')[0]['label'] in '135'"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(), check=True, timeout=600)

@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field
+from functools import cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from vmask._core.parsing import has_lone_surrogate
@@ -256,6 +257,7 @@ def item_type(cls: type, name: str) -> type:
     return object
 
 
+@cache  # resolving the hints of a class takes about as long as all the rest of making its options
 def _parts(cls: type, name: str) -> tuple[Any, ...]:
     hint = typing.get_type_hints(cls)[name]
     return typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from vmask.data import datasets, downloads, hub
 from vmask.data.card import Hub, SplitRule, load_card
 from vmask.data.datasets import load_dataset, load_table
@@ -76,7 +77,7 @@ def test_splits_do_not_depend_on_the_order_of_rows(tmp_path):
 
 
 @given(st.integers(10, 60), st.integers(2, 5), st.integers(0, 3))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_every_row_is_in_exactly_one_split(count, classes, seed):
     labels = [f"c{i % classes}" for i in range(count)]
     whole = Split([f"t{i}" for i in range(count)], labels, [f"row-{i}" for i in range(count)])

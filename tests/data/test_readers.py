@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from vmask.data.readers import guess_columns, iter_texts, read_header, read_rows, tsv_is_quoted
 from vmask.data.streams import Content
 from vmask.errors import DataError, FileMissing
@@ -87,7 +88,7 @@ FIELD = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x0
 
 
 @given(st.lists(st.tuples(FIELD, FIELD), min_size=1, max_size=5), st.sampled_from([".csv", ".tsv", ".jsonl"]))
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_what_is_written_with_quotes_is_read_back(tmp_path_factory, pairs, ending):
     rows = [{"text": a + "x", "label": f'"{b}'} for a, b in pairs]  # a quote in each, so that quoting shows
     content = as_jsonl(rows) if ending == ".jsonl" else as_csv(rows, "\t" if ending == ".tsv" else ",")

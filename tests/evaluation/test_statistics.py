@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from thoroughness import examples
 from vmask.evaluation import _resampling
 from vmask.evaluation.statistics import (
     holm,
@@ -160,7 +161,7 @@ def test_a_table_is_no_list_of_values():
 
 
 @given(SOME, st.floats(-50, 50), st.floats(0.01, 100), st.sampled_from([1, -1]))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_an_interval_moves_and_grows_with_its_values(values, shift, scale, sign):
     values = values + 200.5  # not 0 or 1
     low, high = ends(mean_interval(values, resamples=200))
@@ -434,7 +435,7 @@ def test_pairs_of_different_length_are_refused():
 
 
 @given(PAIRS)
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_swapping_changes_the_sign_alone(pairs):
     a, b = pairs
     few = {"resamples": 100, "permutations": 99}

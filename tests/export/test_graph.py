@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from vmask.errors import ConfigError
 from vmask.export.graph import word_graph
 from vmask.masks import MASKS
@@ -96,7 +97,7 @@ def test_the_model_is_not_changed(build, mask):
     assert {name for name, parameter in model.named_parameters() if parameter.requires_grad} == trained
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.lists(st.lists(st.integers(1, 29), max_size=12), min_size=1, max_size=5),
     st.integers(0, 20),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from predictors import MAX_WORDS, piece_predictor, random_text, word_predictor
+from thoroughness import examples
 from vmask.errors import ConfigError, UnknownName
 from vmask.inference import perturb
 from vmask.inference.contract import Doc
@@ -365,7 +366,7 @@ def perturbed(draw):
 
 @pytest.mark.parametrize("hide", ["remove", "zero", "unk"])
 @pytest.mark.parametrize("name", PROPERTY)
-@settings(max_examples=15, derandomize=True)
+@settings(max_examples=examples(15), derandomize=True)
 @given(chosen=perturbed())
 def test_any_words_may_be_hidden(made, name, hide, chosen):
     predictor = made(name)
@@ -398,9 +399,11 @@ def test_a_long_text_among_short_ones(made):
 
 
 ALL_CNNS = [name for name in MODELS if name.startswith("cnn")]
+SOME_CNNS = ["cnn, vmask", "cnn, narrow, widths 2 and 3", "cnn, as released"]
+OTHER_CNNS = [pytest.param(name, marks=pytest.mark.full) for name in ALL_CNNS if name not in SOME_CNNS]
 
 
-@pytest.mark.parametrize("name", [*ALL_CNNS, "lstm, vmask"])
+@pytest.mark.parametrize("name", [*SOME_CNNS, "lstm, vmask", *OTHER_CNNS])
 def test_one_text_under_very_many_perturbations(made, name):
     """So many that a model may prepare for this text alone."""
     predictor = made(name)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from games import Game, additive, doc_of, mixed
 from linear import LinearWords, case_of
 from predictors import piece_predictor, random_text, word_predictor
+from thoroughness import examples
 from vmask.errors import ConfigError
 from vmask.explain.shapley import subsets
 from vmask.metrics import METRICS, _orders, naopc
@@ -122,7 +123,7 @@ def test_no_words():
     assert np.isnan(extremes(game, [doc_of(0)], [1], "remove", 5, 0)).all()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.integers(0, 14), min_size=1, max_size=7), st.integers(1, 5), st.sampled_from([0, 5, 8]))
 def test_the_company_of_a_text_makes_no_difference(lengths, beam, exact_up_to):
     weights = np.random.default_rng(0).normal(size=14)

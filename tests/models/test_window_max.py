@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
+from thoroughness import examples
 from vmask.models._window_max import window_max
 
 
@@ -30,7 +31,7 @@ def case(seed, texts=3, positions=7, words=5, dim=4, filters=6, width=3, pads=(2
     return [table, index, scale, weight, bias, windows, pads]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     seed=st.integers(0, 10_000),
     texts=st.integers(1, 4),

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from vmask.data import downloads
 from vmask.errors import ConfigError, DataError, FileMissing
 from vmask.pretrained.word_vectors import Vectors, coverage, read_vectors, remembering_vectors
@@ -104,7 +105,7 @@ def test_a_joined_file_is_asked_for_the_extra_words_of_the_other(tmp_path):
 
 
 @given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 2**32 - 1))
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_any_matrix_survives_the_binary_form_at_half_precision(tmp_path_factory, count, dim, seed):
     rows = np.random.default_rng(seed).normal(size=(count, dim)).astype(np.float32)
     words = [f"w{i}" for i in range(count)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cache
 
 import pytest
 from starlette.testclient import TestClient
@@ -73,6 +74,13 @@ def client(models):
     """A client for an app with the usual limits, for all tests of a file."""
     with clients(models) as make:
         yield make()
+
+
+@pytest.fixture(scope="module")
+def shared_client(models):
+    """A client for an app by its limits, one for all tests of a file that ask for the same."""
+    with clients(models) as make:
+        yield cache(make)
 
 
 @pytest.fixture

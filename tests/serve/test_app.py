@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from serve.helpers import TEXT, WAIT
+from thoroughness import examples
 from vmask import __version__
 from vmask.config import HIDES, option
 from vmask.explain import EXPLAINERS
@@ -161,7 +162,7 @@ def test_words_past_the_limit_are_counted(client):
     assert (len(found["words"]), found["unseen"]) == (256, 44)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True)
 @given(
     texts=st.lists(st.lists(st.sampled_from(WORDS), max_size=8), max_size=4),
     hide=st.sampled_from(["remove", "zero", "unk"]),
@@ -393,8 +394,8 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("path", "body", "status", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_cannot_be_answered_is_refused_in_a_sentence(make_client, path, body, status, message):
-    client = make_client(max_texts=4, max_explain_texts=2, max_characters=30)
+def test_what_cannot_be_answered_is_refused_in_a_sentence(shared_client, path, body, status, message):
+    client = shared_client(max_texts=4, max_explain_texts=2, max_characters=30)
     answer = client.post(path, content=json.dumps(body), headers=JSON)
     assert answer.status_code == status, answer.text
     assert list(answer.json()) == ["detail"]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from vmask.errors import DataError
 from vmask.serve.app import validation_message
 from vmask.serve.http_errors import (
@@ -39,7 +40,7 @@ def without_odd_numbers(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-@settings(max_examples=200, derandomize=True)
+@settings(max_examples=examples(200), derandomize=True)
 @given(VALUES)
 def test_any_value_is_strict_json(value):
     assert strict(SafeJsonResponse(value).body) == without_odd_numbers(value)

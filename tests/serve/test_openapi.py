@@ -20,9 +20,9 @@ CHECKS = [
 
 
 @pytest.fixture
-def small(make_client):
+def small(shared_client):
     """A client for an app of low limits, so that they are met."""
-    return make_client(max_characters=200, max_texts=4, max_explain_texts=2, max_body_bytes=10_000)
+    return shared_client(max_characters=200, max_texts=4, max_explain_texts=2, max_body_bytes=10_000)
 
 
 ROUTES = {

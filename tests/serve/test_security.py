@@ -335,9 +335,9 @@ GUARDED = ["/api/options", "/api/words", "/api/examples", "/metrics", "/none", "
     "shown",
     [None, "", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}", TOKEN, "Bearer é"],
 )
-def test_without_the_token_there_is_nothing(make_client, path, shown):
+def test_without_the_token_there_is_nothing(shared_client, path, shown):
     headers = {} if shown is None else {"authorization": shown.encode("latin-1")}
-    answer = make_client(token=TOKEN).get(path, headers=headers)
+    answer = shared_client(token=TOKEN).get(path, headers=headers)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
     assert "Authorization: Bearer TOKEN" in answer.json()["detail"]

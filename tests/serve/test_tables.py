@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serve.helpers import WAIT, Call
+from thoroughness import examples
 from vmask.errors import VmaskError
 from vmask.serve.config import ServeConfig
 from vmask.serve.jobs import JobCancelled
@@ -140,8 +141,8 @@ def test_a_table_without_rows_has_none(client):
     ],
     ids=range(21),
 )
-def test_what_is_no_table_is_refused(make_client, content, query, status, message):
-    answer = score(make_client(max_table_rows=4, max_characters=30), content, **query)
+def test_what_is_no_table_is_refused(shared_client, content, query, status, message):
+    answer = score(shared_client(max_table_rows=4, max_characters=30), content, **query)
     assert answer.status_code == status, answer.text
     assert message in answer.json()["detail"]
 
@@ -203,7 +204,7 @@ LIMITS = ServeConfig(max_table_rows=5, max_table_columns=3, max_table_cells=12)
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
-@settings(max_examples=150, derandomize=True)
+@settings(max_examples=examples(150), derandomize=True)
 @given(rows=st.lists(st.tuples(CELL, CELL), max_size=4), mark=st.booleans(), delimiter=st.sampled_from(",;\t|"))
 def test_what_the_user_sent_comes_back_to_the_letter(rows, mark, delimiter):
     stream = io.StringIO(newline="")
@@ -217,7 +218,7 @@ def test_what_the_user_sent_comes_back_to_the_letter(rows, mark, delimiter):
     assert [tuple(row[:2]) for row in read_csv(written)[1:]] == rows
 
 
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=examples(100), derandomize=True)
 @given(st.binary(max_size=60), st.sampled_from(["a.csv", "a.tsv", "a.jsonl", "a"]))
 def test_any_bytes_are_a_table_or_refused(content, filename):
     try:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from tiny_encoders import tokenizer
 from vmask.errors import ConfigError, ModelFolderError
 from vmask.text.pieces import MERGING, PieceTokenizer, mean_over_pieces, overlaps
@@ -65,7 +66,7 @@ def words_and_pieces(draw):
 
 
 @given(words_and_pieces())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_a_piece_belongs_to_every_word_it_shares_a_character_with(case):
     pieces, words = case
     expected = [
@@ -105,7 +106,7 @@ def test_every_tokenizer_gives_a_text_the_same_words(text):
 
 
 @given(st.text(max_size=20) | st.text(st.sampled_from("aB '\u2019\u0301東👍🏽🇩-[SEP]</s> \n")))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_every_tokenizer_gives_any_text_the_same_words(text):
     spans = [make(kind).encode([text])[0].spans.tolist() for kind in KINDS]
     assert spans[0] == spans[1] == spans[2]

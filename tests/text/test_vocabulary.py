@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
+from thoroughness import examples
 from vmask.config import DataConfig
 from vmask.errors import ConfigError, ModelFolderError, UnknownName
 from vmask.text.vocabulary import PAD, UNK, WordTokenizer, choose_words
@@ -27,7 +28,7 @@ def vectors_of(*words: str) -> list[str]:
 @given(text=UNICODE)
 @example(text="cafe\u0301 e\u0301te\u0301!")
 @example(text="\u1112\u1161\u11ab x")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_spans_ascend_do_not_overlap_and_lie_in_the_text(cleaning, text):
     tokens = WordTokenizer.build(WORDS, cleaning, 1000).encode([text])[0]
     flat = tokens.spans.ravel()
@@ -41,7 +42,7 @@ def test_spans_ascend_do_not_overlap_and_lie_in_the_text(cleaning, text):
 @given(UNICODE)
 @example("e\u0301te\u0301 \u0301 x")
 @example("İstanbul ŉ ǰ")
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_gentle_gives_every_character_that_is_no_space_to_one_word(text):
     tokens = WordTokenizer.build(WORDS, "gentle", 1000).encode([text])[0]
     owners = Counter(at for start, end in tokens.spans for at in range(start, end) if not text[at].isspace())
@@ -49,7 +50,7 @@ def test_gentle_gives_every_character_that_is_no_space_to_one_word(text):
 
 
 @given(st.lists(UNICODE, max_size=6), st.integers(1, 5))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_other_texts_and_cutting_change_nothing(texts, max_words):
     whole, cut = (WordTokenizer.build(WORDS, "gentle", n) for n in (1000, max_words))
     for text, tokens in zip(texts, cut.encode(texts), strict=True):

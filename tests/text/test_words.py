@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thoroughness import examples
 from vmask.errors import UnknownName
 from vmask.text.words import (
     LONGEST_TEXT,
@@ -87,7 +88,7 @@ def test_gentle_cleaning_by_example(text, expected):
 
 @pytest.mark.parametrize("cleaning", ["paper", "gentle"])
 @given(st.lists(st.text(max_size=20), max_size=5))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_counts_are_of_the_words(cleaning, texts):
     whole = whole_characters(texts)
     assert count_words(texts, cleaning) == Counter(word for text in whole for word in words(text, cleaning))
@@ -136,7 +137,7 @@ STRANGE = "aé'\u2019\u0301\u200d\u200c\ufe0f \n\u00a0\u2028\x1f東カ한👍\U0
 
 
 @given(st.lists(st.text(st.sampled_from(STRANGE)) | st.text(st.characters(), max_size=30), max_size=3))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_every_character_that_is_no_space_is_in_exactly_one_whole_word(texts):
     for text, spans in zip(texts, whole_words(texts), strict=True):
         covered = [place for start, end in spans for place in range(start, end)]

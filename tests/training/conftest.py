@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import pytest
@@ -17,7 +18,7 @@ STEPS = 3
 """Steps of an epoch."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def fit(encoder_folder):
     """Train a tiny encoder for a few steps."""
 
@@ -31,6 +32,12 @@ def fit(encoder_folder):
             return classifier.fit(texts, labels, dev=dev, **during)
 
     return run
+
+
+@pytest.fixture(scope="session")
+def fit_once(fit):
+    """The same, trained once for all tests that ask for the same. Do not change it."""
+    return functools.cache(fit)
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,8 @@ def base_folder(fitted_encoder, tmp_path_factory):
     return fitted_encoder("bert", "base", epochs=2).save(tmp_path_factory.mktemp("models") / "base")
 
 
-def test_epochs_are_counted_on_and_the_best_is_of_the_second_stage(fit):
-    classifier = fit()
+def test_epochs_are_counted_on_and_the_best_is_of_the_second_stage(fit_once):
+    classifier = fit_once()
     assert [row["epoch"] for row in classifier.history_] == [1, 2, 3, 4]
     assert [row["stage"] for row in classifier.history_] == [1, 1, 2, 2]
     assert [row["mask_mean"] is None for row in classifier.history_] == [True, True, False, False]
@@ -40,16 +40,16 @@ def test_epochs_are_counted_on_and_the_best_is_of_the_second_stage(fit):
 
 
 @pytest.mark.parametrize("mask", ["base", "l2"])
-def test_without_a_mask_there_is_one_stage(fit, mask):
-    classifier = fit(mask)
+def test_without_a_mask_there_is_one_stage(fit_once, mask):
+    classifier = fit_once(mask)
     assert [row["epoch"] for row in classifier.history_] == [1, 2]
     assert not any("stage" in row for row in classifier.history_)
 
 
 def test_the_first_stage_is_base_and_the_second_leaves_the_embedding_block_as_it_is(
-    fit, weights, equal, encoder_folder
+    fit_once, weights, equal, encoder_folder
 ):
-    base, both = weights(fit("base")), weights(fit())
+    base, both = weights(fit_once("base")), weights(fit_once())
     pretrained = load_file(encoder_folder("bert") / "model.safetensors")
     table = "bert.embeddings.word_embeddings.weight"
     assert not np.array_equal(base[f"encoder.network.{table}"], pretrained[table])  # the first stage trains it
@@ -86,13 +86,13 @@ def test_a_start_from_a_base_model_gives_the_weights_of_two_stages(fit, weights,
     assert [row["loss"] for row in started.history_] == [row["loss"] for row in both.history_[2:]]
 
 
-def test_train_embeddings_says_what_is_trained(fit, weights, equal, encoder_folder):
+def test_train_embeddings_says_what_is_trained(fit, fit_once, weights, equal, encoder_folder):
     pretrained = load_file(encoder_folder("bert") / "model.safetensors")
     never = weights(fit(train_embeddings=False))
     for name, tensor in pretrained.items():
         if BLOCK in name:
             assert (never[f"encoder.network.{name}"] == tensor).all()
-    assert not equal(weights(fit("base")), weights(fit(train_embeddings=True)), BLOCK)
+    assert not equal(weights(fit_once("base")), weights(fit(train_embeddings=True)), BLOCK)
     one = weights(fit("base", train_embeddings=False))
     assert equal(one, never, BLOCK)
 
@@ -173,8 +173,8 @@ class Stop(ProgressCallback):
         ("random_mask", {"stage": 2}),
     ],
 )
-def test_a_resumed_training_ends_where_an_unbroken_one_does(fit, weights, equal, tmp_path, mask, when):
-    whole = fit(mask)
+def test_a_resumed_training_ends_where_an_unbroken_one_does(fit, fit_once, weights, equal, tmp_path, mask, when):
+    whole = fit_once(mask)
     with pytest.raises(KeyboardInterrupt):
         fit(mask, checkpoint=tmp_path / "c", progress=Stop(**when))
     resumed = fit(mask, checkpoint=tmp_path / "c", resume=True)
@@ -195,8 +195,8 @@ def test_stages_keep_their_checkpoints_apart_and_both_are_of_this_run(fit, tmp_p
     assert (tmp_path / "one" / "state.json").is_file()
 
 
-def test_training_repeats_exactly_and_another_seed_does_not(fit, weights, equal):
-    first = weights(fit())
+def test_training_repeats_exactly_and_another_seed_does_not(fit, fit_once, weights, equal):
+    first = weights(fit_once())
     assert equal(first, weights(fit()))
     assert not equal(first, weights(fit(seed=1)), "classifier")
 

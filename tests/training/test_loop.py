@@ -35,10 +35,10 @@ def equal(one, two):
 @pytest.mark.parametrize("model", WORD_MODELS)
 @pytest.mark.parametrize("mask", MASKS.names())
 def test_every_mask_trains_every_model(model, mask):
-    texts, labels = toy_texts(240)
+    texts, labels = toy_texts(160)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VmaskWarning)  # a short training may leave masks alike
-        options = {"embeddings": "random", "epochs": 25, "learning_rate": 0.003, "dev_fraction": 0.3}
+        options = {"embeddings": "random", "epochs": 15, "learning_rate": 0.006, "dev_fraction": 0.3}
         classifier = TextClassifier(model, mask, **options).fit(texts, labels)
     test_texts, test_labels = toy_texts(60, seed=9)
     assert classifier.score(test_texts, test_labels) > 0.85
@@ -81,14 +81,14 @@ class StopAfter(ProgressCallback):
 @pytest.mark.parametrize("model", WORD_MODELS)
 @pytest.mark.parametrize("mask", ["vmask", "iba"])
 def test_a_resumed_training_ends_where_an_unbroken_one_does(model, mask, tmp_path):
-    texts, labels = toy_texts(200)
+    texts, labels = toy_texts(100)
     options = {"embeddings": "random", "epochs": 4, "batch_size": 20}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VmaskWarning)
         whole = TextClassifier(model, mask, **options).fit(texts, labels)
         with pytest.raises(KeyboardInterrupt):
             TextClassifier(model, mask, **options).fit(
-                texts, labels, checkpoint=tmp_path / "c", progress=StopAfter(9 * 2 + 4)
+                texts, labels, checkpoint=tmp_path / "c", progress=StopAfter(5 * 2 + 3)
             )
         resumed = TextClassifier(model, mask, **options).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
     assert equal(weights(whole), weights(resumed))

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -218,6 +219,7 @@ def is_main_process() -> bool:
     return os.environ.get("RANK", "0") == "0"
 
 
+@cache  # a process that runs many commands, such as a test, reads each file once
 def _summary(name: str) -> str:
     """First line of a command's docstring, read without importing it."""
     source = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")

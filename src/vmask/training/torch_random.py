@@ -12,7 +12,11 @@ from vmask._core.random_streams import derive
 
 def reseed_torch(seed: int, *keys: str | int) -> None:
     """Seed torch's global generators (dropout, samples of masks) with the stream of one purpose."""
-    torch.manual_seed(derive(seed, *keys))
+    value = derive(seed, *keys)
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        torch.manual_seed(value)
+    else:  # the above would also write down the caller's stack, for a GPU that could come: as long as a small step
+        torch.default_generator.manual_seed(value)
 
 
 @contextmanager
