@@ -67,6 +67,7 @@ def build_encoder():
 @pytest.fixture(scope="session")
 def hard():
     """A word model, hardly trained, whose mask shows some words and hides the others. Do not change it."""
+    from vmask import TextClassifier
 
     @functools.cache
     def make(model="cnn", mask="vmask"):
