@@ -47,6 +47,16 @@ def test_verify_holds_on_the_edited_model(vmask, edited, data, tmp_path):
     assert value["greatest"] == 0
 
 
+def test_verify_asks_an_export(vmask, fails, edited, data, tmp_path):
+    pytest.importorskip("onnxruntime")
+    assert vmask("export", tmp_path / "out", tmp_path / "onnx").code == 0
+    columns = ("--text", "review", "--label", "stars", "--exchanges", "60")
+    done = vmask("verify", tmp_path / "out", data, "--export", tmp_path / "onnx", "--json", *columns)
+    assert done.json["holds"] is True
+    assert done.json["tolerance"] == 1e-6
+    assert "is no export" in fails("verify", tmp_path / "out", data, "--export", tmp_path, *columns)
+
+
 def test_verify_ends_with_code_1_where_an_answer_moves(vmask, edited, data, tmp_path, monkeypatch):
     def parity(text):
         return sum(map(ord, text)) % 2

@@ -176,7 +176,7 @@ def test_the_installed_command_runs():
     for words in ([str(command)], [sys.executable, "-m", "vmask"]):
         done = subprocess.run([*words, "ls", "masks"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
-        assert len(done.stdout.splitlines()) == 7
+        assert len(done.stdout.splitlines()) == 8
     done = subprocess.run([str(command), "ls", "mask"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith("error: argument KIND: 'mask' is not known")

@@ -15,6 +15,7 @@ from toy import toy_texts
 from vmask.errors import ConfigError
 from vmask.evaluation.edit_cost import edit_cost
 from vmask.evaluation.verify import verify
+from vmask.export.answers import answers_of
 
 TEXTS, LABELS = toy_texts(40)
 
@@ -86,6 +87,14 @@ def test_what_is_asked_may_be_an_export(hard, tmp_path):
         hard().predictor_, TEXTS, exchanges=300, answer=lambda texts: run_onnx(tmp_path / "onnx", texts), tolerance=1e-6
     )
     assert found.holds
+
+
+@pytest.mark.parametrize(("family", "format"), [("bert", "hf"), ("modernbert", "hf"), ("bert", "onnx")])
+def test_exports_of_encoders(masking_encoder, family, format, tmp_path):
+    edited = masking_encoder(family).edit(hide=["superb", "dreadful", "film", "town", "the", "cinema", "evening"])
+    edited.export(tmp_path / "export", format)
+    answers = answers_of(tmp_path / "export")
+    assert verify(edited.predictor_, TEXTS, exchanges=60, answer=answers, tolerance=1e-6).holds
 
 
 def test_a_model_that_hides_nothing_cannot_be_verified(fitted):

@@ -6,7 +6,8 @@ import argparse
 import dataclasses
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, say_result, shows_progress
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, whole_number
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from vmask.evaluation.verify import Verification
 
 FAILED = 1
+IN_EXPORTS = 1e-6
+"""Largest change of an export's probability that counts as none: there the mask sits in the vectors."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -26,6 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         "--exchanges", type=whole_number(1), default=10_000, metavar="N", help="words to exchange, at least [10,000]"
     )
     parser.add_argument("--seed", type=whole_number(0), default=0, metavar="N", help="seed of the draws [0]")
+    parser.add_argument(
+        "--export", metavar="EXPORT", help="ask this export of the model (hf or onnx) in its place, to 1e-6"
+    )
     parser.add_argument("--unlabelled", action="store_true", help="the data has no labels")
     add_columns(parser, "as in training")
     add_data_dir(parser)
@@ -40,8 +46,12 @@ def run(args: argparse.Namespace) -> int:
     from vmask.data.datasets import Split
     from vmask.evaluation.subjects import load_data
     from vmask.evaluation.verify import verify
+    from vmask.export.answers import answers_of
 
     classifier = TextClassifier.load(args.model, args.device)
+    asked: dict[str, Any] = {}
+    if args.export:
+        asked = {"answer": answers_of(Path(args.export)), "tolerance": IN_EXPORTS}
     data = load_data(
         args.data,
         classifier.about_,
@@ -61,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
             exchanges=args.exchanges,
             seed=args.seed,
             progress=advance,
+            **asked,
         )
     if args.json:
         print_json({**dataclasses.asdict(found), "holds": found.holds})

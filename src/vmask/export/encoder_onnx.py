@@ -122,14 +122,23 @@ def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
 
 def run_encoder_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     """(N, C) probabilities of the texts, computed from the files of an export as in its README."""
+    return encoder_onnx_answers(folder)(texts)
+
+
+def encoder_onnx_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """The same as a function of the texts, with the files read once."""
     from tokenizers import Tokenizer
 
-    session = onnx_session(folder / MODEL)
-    encodings = Tokenizer.from_file(str(folder / TOKENIZER)).encode_batch(list(texts))
-    ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
-    attend = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
-    probabilities: NDArray[np.float32] = session.run(None, {"input_ids": ids, "attention_mask": attend})[0]
-    return probabilities
+    session, tokenizer = onnx_session(folder / MODEL), Tokenizer.from_file(str(folder / TOKENIZER))
+
+    def answers(texts: Sequence[str]) -> NDArray[np.float32]:
+        encodings = tokenizer.encode_batch(list(texts))
+        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+        attend = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        probabilities: NDArray[np.float32] = session.run(None, {"input_ids": ids, "attention_mask": attend})[0]
+        return probabilities
+
+    return answers
 
 
 def _save_tokenizer(predictor: PiecePredictor, folder: Path) -> None:

@@ -28,7 +28,7 @@ from vmask.pretrained.encoders import load_pretrained, quiet
 from vmask.text.pieces import PieceTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vmask.training.trained_model import TrainedModel
 
@@ -151,14 +151,23 @@ def sample_texts(predictor: PiecePredictor) -> list[str]:
     return [*joined, *odd, " ".join(many[: limit + 5])]
 
 
-@torch.no_grad()
 def run_hf(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     """(N, C) probabilities of the texts, computed from the files of an export as by `pipeline`."""
+    return hf_answers(folder)(texts)
+
+
+def hf_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """The same as a function of the texts, with the files read once."""
     network = load_pretrained("AutoModelForSequenceClassification", str(folder), dtype=torch.float32).eval()
     tokenizer = load_pretrained("AutoTokenizer", str(folder))
-    rows = []
-    for text in texts:
-        logits = network(**tokenizer(text, truncation=True, return_tensors="pt")).logits
-        rows.append(to_probabilities(logits).numpy())
-    probabilities: NDArray[np.float32] = np.concatenate(rows)
-    return probabilities
+
+    @torch.no_grad()
+    def answers(texts: Sequence[str]) -> NDArray[np.float32]:
+        rows = []
+        for text in texts:
+            logits = network(**tokenizer(text, truncation=True, return_tensors="pt")).logits
+            rows.append(to_probabilities(logits).numpy())
+        probabilities: NDArray[np.float32] = np.concatenate(rows)
+        return probabilities
+
+    return answers

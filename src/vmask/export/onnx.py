@@ -6,7 +6,7 @@ import io
 import logging
 import random
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
@@ -123,13 +123,21 @@ def export_module(
 
 def run_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     """(N, C) probabilities of the texts, computed from the files of an export as in its README."""
+    return onnx_answers(folder)(texts)
+
+
+def onnx_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+    """The same as a function of the texts, with the files read once."""
     from tokenizers import Tokenizer
 
-    session = onnx_session(folder / MODEL)
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    ids = np.array([encoding.ids for encoding in tokenizer.encode_batch(list(texts))], dtype=np.int64)
-    probabilities: NDArray[np.float32] = session.run(None, {"ids": ids})[0]
-    return probabilities
+    session, tokenizer = onnx_session(folder / MODEL), Tokenizer.from_file(str(folder / TOKENIZER))
+
+    def answers(texts: Sequence[str]) -> NDArray[np.float32]:
+        ids = np.array([encoding.ids for encoding in tokenizer.encode_batch(list(texts))], dtype=np.int64)
+        probabilities: NDArray[np.float32] = session.run(None, {"ids": ids})[0]
+        return probabilities
+
+    return answers
 
 
 def onnx_session(path: Path) -> Any:

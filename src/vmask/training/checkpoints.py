@@ -32,12 +32,10 @@ class Resumed:
     """The content of a checkpoint besides the weights.
 
     Attributes:
-        epoch: number of finished epochs.
-        history: a row for each of them.
+        history: a row for each finished epoch.
         best: weights of the best epoch so far.
     """
 
-    epoch: int
     history: list[dict[str, Any]]
     best: dict[str, Tensor]
 
@@ -122,7 +120,7 @@ class Checkpoints:
             raise ModelFolderError(
                 f"The checkpoint in {self.folder} cannot be read: {reason:.200}. Delete that folder to start anew."
             ) from None
-        return Resumed(state["epoch"], state["history"], best)
+        return Resumed(state["history"], best)
 
     def _read(self, name: Any) -> dict[str, Tensor]:
         path = self.folder / str(name)
