@@ -23,12 +23,14 @@ def explanations_file(explanations, tmp_path):
 
 def test_words_are_ranked_with_importance_and_count(vmask, trained):
     done = vmask("words", trained, "--top", "5")
-    head, *rows, last = done.lines
+    head, *rows, last, ranking = done.lines
     assert head.split() == ["word", "importance", "count"]
     assert len(rows) == 5
     scores = [float(row.split()[-2]) for row in rows]
     assert scores == sorted(scores, reverse=True)
     assert last.startswith("correlation of importance with frequency: ")
+    assert ranking.startswith("VMASK shows ")
+    assert ranking.endswith("of running words above 0.5: a ranking, not a restriction")
 
 
 def test_json_has_the_words_and_the_correlation(vmask, trained):

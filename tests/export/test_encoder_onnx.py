@@ -101,7 +101,7 @@ def test_the_graph_answers_as_the_model_whatever_the_padding(build_encoder, fami
         kept = unfoldable(model, mask)
         if not kept:
             folded_network(model, mask)
-        graph = PieceGraph(model.encoder, model if kept else None)
+        graph = PieceGraph(model.encoder, model.mask if kept else None)
         for length in (0, 30):
             padded = batch(family, length=length)
             answer = graph(padded.ids, padded.attend.long())
@@ -128,7 +128,7 @@ def test_a_mask_over_vectors_that_change_as_they_are_looked_up_is_kept(build_enc
     one = batch("bert")
     with torch.no_grad():
         expected = torch.softmax(model(one).logits, 1)
-        answer = PieceGraph(model.encoder, model)(one.ids, one.attend.long())
+        answer = PieceGraph(model.encoder, model.mask)(one.ids, one.attend.long())
     torch.testing.assert_close(answer, expected, rtol=0, atol=1e-5)
 
 

@@ -42,7 +42,7 @@ def assert_same(graph, model, texts, pad_length=0, extra=0):
 def test_every_mask_and_model_answers_the_same(build, name, mask):
     model = build(name, mask)
     graph = word_graph(model)
-    assert (graph.model is None) == model.mask.word_level()
+    assert (graph.mask is None) == model.mask.word_level()
     assert_same(graph, model, TEXTS)
     assert_same(graph, model, TEXTS, extra=50)
     for text in TEXTS:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from toy import toy_texts
 from vmask import TextClassifier
 from vmask.errors import ConfigError, VmaskWarning
+from vmask.export.answers import answers_of
 from vmask.inference.edits import Edit, resolve
 from vmask.inference.folding import fold
 from vmask.masks import MASKS
@@ -179,3 +180,10 @@ def test_an_encoder_is_trained_without_the_pieces_of_a_word(fitted_encoder):
     classifier = fitted_encoder("bert", "vmask", hide_words=("superb",))
     (doc,) = classifier.predictor_.prepare(["a superb film"])
     assert doc.hidden.tolist() == [False, True, False]
+
+
+def test_edits_stay_in_the_graph_with_a_mask_that_cannot_be_folded(masking_encoder, tmp_path):
+    edited = masking_encoder("bert", "vmask", model__placement="block").edit(hide=["superb", "dreadful"])
+    texts = ["a superb film", "superb", "dreadful superb"]
+    assert edited.export(tmp_path / "onnx", "onnx").difference < 1e-5
+    np.testing.assert_allclose(answers_of(tmp_path / "onnx")(texts), edited.predict_proba(texts), atol=1e-5)

@@ -90,17 +90,23 @@ def _visible_words(args: argparse.Namespace) -> int:
 def _words_of_model(args: argparse.Namespace) -> int:
     from vmask.classifier import TextClassifier
     from vmask.metrics.frequency_correlation import frequency_correlation
+    from vmask.training.visibility import describe_visibility
 
     classifier = TextClassifier.load(args.model, args.device)
     ranked = classifier.word_importance(args.top or None, args.min_count)
     all_words = classifier.word_importance(min_count=1)
     correlation = frequency_correlation(all_words)
+    visible = sum(word.score >= 0.5 for word in all_words)
+    kept = classifier.history_[classifier.best_epoch_ - 1]
+    line = describe_visibility(classifier.plan_.mask, classifier.predictor_.model.mask, kept, visible)
     if args.json:
         print_json(
             {
                 "words": [dataclasses.asdict(word) for word in ranked],
                 "frequency_correlation": correlation,
                 "n": len(all_words),
+                "above_half": visible,
+                "running_words_above_half": kept.get("mask_visible"),
             }
         )
         return 0
@@ -110,6 +116,8 @@ def _words_of_model(args: argparse.Namespace) -> int:
     )
     print_rich(_table(("word", "importance", "count"), rows))
     print_rich(f"correlation of importance with frequency: {correlation:+.3f} (Pearson, {len(all_words):,} words)")
+    if line:
+        print_rich(line)
     return 0
 
 

@@ -20,8 +20,8 @@ from vmask.export.onnx import FIX, MODEL, check_installed, export_module, onnx_s
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
-from vmask.masks.contract import Embedded
-from vmask.models.contract import MaskedClassifier
+from vmask.masks.contract import Embedded, WordMask
+from vmask.models.contract import masked_and_edited
 from vmask.models.transformer import Transformer
 
 if TYPE_CHECKING:
@@ -34,14 +34,17 @@ class PieceGraph(nn.Module):
     """(B, T) token ids and attention mask -> (B, C) probabilities.
 
     Args:
-        encoder: the model; the mask is folded into its table of vectors if `model` is None.
-        model: the model with its mask, if that depends on more than the word; else None.
+        encoder: the model; the mask is folded into its table of vectors if `mask` is None.
+        mask: a mask that depends on more than the word, or None.
+        edits: (V,) of the model, if there is a mask; None without.
     """
 
-    def __init__(self, encoder: Transformer, model: MaskedClassifier | None) -> None:
+    def __init__(self, encoder: Transformer, mask: WordMask | None, edits: Tensor | None = None) -> None:
         super().__init__()
         self.encoder = encoder
-        self.model = model
+        self.mask = mask
+        self.edits: Tensor | None
+        self.register_buffer("edits", edits)
         vectors, weight = seam_table(encoder), encoder.network.get_input_embeddings().weight
         self.table: Tensor | None
         self.register_buffer("table", None if torch.equal(vectors, weight) else vectors)  # stored only once in the file
@@ -50,12 +53,12 @@ class PieceGraph(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """(B, C) probabilities."""
         attend = attention_mask > 0
-        logits = self.encoder.run(input_ids, attend, None if self.model is None else self._masked(input_ids))
+        logits = self.encoder.run(input_ids, attend, None if self.mask is None else self._masked(input_ids))
         return to_probabilities(logits)
 
     def _masked(self, ids: Tensor) -> Callable[[Tensor], Tensor]:
-        model = self.model
-        assert model is not None
+        mask = self.mask
+        assert mask is not None
 
         def at_seam(vectors: Tensor) -> Tensor:
             words = self.encoder.words(ids)
@@ -66,7 +69,7 @@ class PieceGraph(nn.Module):
             else:
                 index = torch.arange(ids.shape[0] * ids.shape[1], device=ids.device).view(ids.shape)
                 x = Embedded(vectors.flatten(0, 1), index, words)
-            seen: Tensor = model.masked(x, ids).apply(vectors)
+            seen: Tensor = masked_and_edited(mask, x, self.edits, ids).apply(vectors)
             return seen
 
         return at_seam
@@ -91,7 +94,7 @@ def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
     if not reason:
         folded_network(model, mask)
     ids = torch.full((2, 7), int(model.encoder.is_word.nonzero()[-1]))
-    graph = PieceGraph(model.encoder, model if reason else None)
+    graph = PieceGraph(model.encoder, model.mask if reason else None, model.edits)
     way_out = "" if reason else " Use --format hf, which needs no graph."
     export_module(graph, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, folder / MODEL, "tokens", way_out)
     _save_tokenizer(predictor, folder)

@@ -11,9 +11,9 @@ from torch.nn import functional
 from vmask.errors import ConfigError
 from vmask.inference.folding import fold
 from vmask.inference.output import to_probabilities
-from vmask.masks.contract import Embedded
+from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
-from vmask.models.contract import MaskedClassifier, WordEncoder
+from vmask.models.contract import MaskedClassifier, WordEncoder, masked_and_edited
 from vmask.models.lstm import LSTM
 from vmask.text.words import PAD
 
@@ -22,16 +22,21 @@ class WordGraph(nn.Module):
     """(B, T) word ids, padded with 0 behind the text -> (B, C) probabilities.
 
     Args:
-        encoder: the model; the mask is folded into its table of vectors if `model` is None.
-        model: the model with its mask, if that depends on the whole text; else None.
+        encoder: the model; the mask is folded into its table of vectors if `mask` is None.
+        mask: a mask that depends on the whole text, or None.
         length: pad or cut every text to this length, for models in which padding counts; 0 for no change.
+        edits: (V,) of the model, if there is a mask; None without.
     """
 
-    def __init__(self, encoder: WordEncoder, model: MaskedClassifier | None, length: int = 0) -> None:
+    def __init__(
+        self, encoder: WordEncoder, mask: WordMask | None, length: int = 0, edits: Tensor | None = None
+    ) -> None:
         super().__init__()
         self.encoder = encoder
-        self.model = model
+        self.mask = mask
         self.length = length
+        self.edits: Tensor | None
+        self.register_buffer("edits", edits)
         self.eval()
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -43,7 +48,7 @@ class WordGraph(nn.Module):
         # of a selection are broken as in vmask. A runtime computes what depends on the table alone once, as it loads.
         x = Embedded(self.encoder.embedding.weight, ids, ids != PAD)
         lengths = x.words.sum(1)
-        masked = None if self.model is None else self.model.masked(x, ids)
+        masked = None if self.mask is None else masked_and_edited(self.mask, x, self.edits, ids)
         if isinstance(self.encoder, CNN):
             logits = convolve(self.encoder, x.dense() if masked is None else masked.apply(x.dense()), lengths)
         else:
@@ -79,7 +84,7 @@ def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:
     if folded:
         table = encoder.embedding.weight
         table.copy_(fold(mask, table, encoder.words(torch.arange(len(table))), model.edits))
-    return WordGraph(encoder, None if folded else model, pad_length if counts_padding else 0)
+    return WordGraph(encoder, None if folded else mask, pad_length if counts_padding else 0, model.edits)
 
 
 def convolve(encoder: CNN, z: Tensor, lengths: Tensor) -> Tensor:

@@ -62,7 +62,7 @@ def write_onnx(trained: TrainedModel, folder: Path) -> Written:
     notes = (_mask_note(trained.plan.mask, graph, predictor),)
     (folder / CARD).write_text(onnx_card(trained, notes), encoding="utf-8")
     (folder / CONFIG).write_text(to_json(_config(trained, tokenizer, graph, folder)), encoding="utf-8")
-    return Written(graph.model is None, difference, notes)
+    return Written(graph.mask is None, difference, notes)
 
 
 def check_installed() -> None:
@@ -167,7 +167,7 @@ def _pad_and_cut(path: Path, max_words: int) -> None:
 
 
 def _mask_note(name: str, graph: WordGraph, predictor: WordPredictor) -> str:
-    if graph.model is not None:
+    if graph.mask is not None:
         return f"mask kept in the graph: what {name} does to a word depends on the other words of its text"
     if torch.equal(graph.encoder.embedding.weight, predictor.model.get_parameter("encoder.embedding.weight")):
         return nothing_to_fold(name)
@@ -189,7 +189,7 @@ def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, f
             "export": "onnx",
             "model": trained.plan.model,
             "mask": trained.plan.mask,
-            "folded": graph.model is None,
+            "folded": graph.mask is None,
             "files": sorted([*files, CONFIG]),
             "sha256": {name: sha256(folder / name) for name in files if name != CARD},
         },

@@ -196,8 +196,7 @@ class MaskedClassifier(nn.Module):
 
     def masked(self, x: Embedded, ids: Tensor) -> Masked:
         """Mask the words of a batch with these ids (B, T), and apply the edits."""
-        masked: Masked = self.mask(x)
-        return masked if self.edits is None else masked.edited(self.edits[ids], self.mask.hidden_vector)
+        return masked_and_edited(self.mask, x, self.edits, ids)
 
     def forward(self, batch: Batch, keep: Tensor | None = None) -> Output:
         """Mask and classify a batch; `keep` (B, T) is how much is kept of each position, the rest is the baseline."""
@@ -209,6 +208,12 @@ class MaskedClassifier(nn.Module):
 
         logits = self.encoder(batch, edit)
         return Output(logits, seen[0], self.encoder.words(batch.ids))
+
+
+def masked_and_edited(mask: WordMask, x: Embedded, edits: Tensor | None, ids: Tensor) -> Masked:
+    """What a mask does to the words of a batch with these ids (B, T), after the edits (V,) of a person."""
+    masked: Masked = mask(x)
+    return masked if edits is None else masked.edited(edits[ids], mask.hidden_vector)
 
 
 def max_over_time(states: Tensor, counted: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ import pytest
 
 from vmask.explain.contract import Explanation
 from vmask.report.formatting import STEPS
+from vmask.report.model.collect import collect
 from vmask.report.model.content import ClassScore, Confused
 from vmask.report.model.page import CHARACTERS, PLAIN_ROWS, SECTIONS, render
 
@@ -222,3 +223,19 @@ def test_one_text_alone_makes_a_page(model, toys, read):
     assert "1 test text</small>" in page
     assert "right on" in content.headline
     assert len(content.texts.examples) == 1
+
+
+def test_a_model_that_hides_words_begins_with_those_that_it_reads(content, model, toys, read):
+    plain = render(content)
+    assert '<section id="visible">' not in plain
+    assert "of running words above 0.5: a ranking, not a restriction." in plain
+    made = collect(model.edit(hide=["superb", "the"]), toys, "quick")
+    page = render(made)
+    assert page.index('<section id="visible">') < page.index('<section id="accuracy">')
+    assert f"This model reads {made.visible.count:,} words" in page
+    assert "Hidden by hand: superb, the." in page
+    listed = re.search(r'<section id="visible">(.*?)</section>', page, re.DOTALL)[1]
+    words = set(re.findall(r">([^<]+)</span>", listed))
+    assert not words & {"superb", "the"}
+    assert len(words) == made.visible.count == made.visible.types - 2
+    assert read(page).open == []

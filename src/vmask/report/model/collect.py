@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from vmask._core.progress import shown
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
+from vmask.data.labels import as_label
 from vmask.errors import DataError
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
+from vmask.inference.visible_words import visible_share, visible_words
 from vmask.persistence.model_folder import CONFIG, WEIGHTS, read_config
-from vmask.report.model.content import Content, Example, Level, Texts, Training
+from vmask.report.model.content import Content, Example, Level, Texts, Training, Visible
 from vmask.report.model.headline import headline, lead, model_name, report_warnings
 from vmask.report.model.provenance import facts, options
 from vmask.report.model.test_scores import (
@@ -34,6 +36,7 @@ from vmask.report.model.test_scores import (
 )
 from vmask.report.model.usage_snippets import uses
 from vmask.report.model.word_table import words_of
+from vmask.training.visibility import describe_visibility
 
 NAMES = {"lime": "LIME", "shapley": "Shapley values"}
 MASK, LOCAL = "mask", tuple(NAMES)
@@ -100,12 +103,42 @@ def collect(
         confused=confused(predictions.names, table),
         training=Training(tuple(classifier.history_), classifier.best_epoch_, plan.train.select),
         words=words_of(predictions.subject, train),
+        visible=_visible(classifier),
+        ranking=_ranking(classifier),
         texts=texts,
         calibration=calibration(predictions),
         uses=tuple(uses(classifier, str(folder), [example.text for example in texts.examples])),
         facts=facts(classifier, dataset, level, time.perf_counter() - started, _digest(Path(folder))),
         options=options(classifier),
     )
+
+
+def _visible(classifier: TextClassifier) -> Visible | None:
+    predictor = classifier.predictor_
+    if predictor.visible is None:
+        return None
+    words = visible_words(predictor)
+    labels = [str(as_label(label)) for label in predictor.labels]
+    by_class = {
+        name: tuple(word for word in words if word.label == label)
+        for name, label in zip(labels, predictor.labels, strict=True)
+    }
+    edits = classifier.about_.get("edits")
+    edited = {
+        name: tuple(map(str, edits[name]))
+        for name in ("hidden", "shown")
+        if isinstance(edits, dict) and isinstance(edits.get(name), list) and edits[name]
+    }
+    return Visible(len(predictor.word_counts()), visible_share(predictor), by_class, edited)
+
+
+def _ranking(classifier: TextClassifier) -> str:
+    """How much of the texts the mask shows, as a sentence."""
+    if not classifier.predictor_.ranks_words:
+        return ""
+    mask, kept = classifier.predictor_.model.mask, classifier.history_[classifier.best_epoch_ - 1]
+    visible = sum(word.score >= 0.5 for word in classifier.predictor_.word_importance())
+    return describe_visibility(classifier.plan_.mask, mask, kept, visible)
 
 
 def methods_of(classifier: TextClassifier, level: Level) -> tuple[str, ...]:

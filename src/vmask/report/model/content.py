@@ -10,6 +10,7 @@ from typing import Any, Literal
 from vmask.evaluation.result import without_nan
 from vmask.evaluation.statistics import Difference, Estimate
 from vmask.explain.contract import Explanation
+from vmask.inference.visible_words import VisibleWord
 
 Level = Literal["full", "quick"]
 LEVELS: tuple[Level, ...] = ("full", "quick")
@@ -143,6 +144,28 @@ class Words:
 
 
 @dataclass(frozen=True)
+class Visible:
+    """What a model that hides words reads.
+
+    Attributes:
+        types: number of word types of the training texts, hidden ones included.
+        share: share of the running words of the training texts that is visible.
+        by_class: class -> the visible words that speak for it, those with the largest effect first.
+        edited: words that a person hid or showed: `hidden` or `shown` -> the words.
+    """
+
+    types: int
+    share: float
+    by_class: Mapping[str, tuple[VisibleWord, ...]]
+    edited: Mapping[str, tuple[str, ...]]
+
+    @property
+    def count(self) -> int:
+        """Number of visible words."""
+        return sum(map(len, self.by_class.values()))
+
+
+@dataclass(frozen=True)
 class Example:
     """A text as the model sees it, explained by every method of the report; `kind` is `right`, `wrong` or `unsure`."""
 
@@ -218,6 +241,8 @@ class Content:
         confusion: (C, C) texts by true class (rows) and predicted class.
         confused: pairs of classes that are taken for each other, the most frequent first.
         words: the words of the model; None where its method ranks none.
+        visible: what it reads; None where it sees something of every word.
+        ranking: how much of the texts its mask shows; empty where nobody measured it.
         facts: where it comes from: heading -> name -> value.
         options: every option of the training.
     """
@@ -235,6 +260,8 @@ class Content:
     confused: tuple[Confused, ...]
     training: Training
     words: Words | None
+    visible: Visible | None
+    ranking: str
     texts: Texts
     calibration: Calibration
     uses: tuple[Use, ...]

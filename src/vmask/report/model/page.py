@@ -63,7 +63,7 @@ def render(content: Content) -> str:
         title=content.name,
         generator=f"{GENERATOR}, {__version__}",
         script=templating.asset("model.js"),
-        sections=SECTIONS,
+        sections=SECTIONS if content.visible is None else {"visible": "What it reads", **SECTIONS},
         share_scale=Scale(0, 1, 2, 238),
         classes=largest_classes(content.classes),
         curves=training_curves(content.training),
