@@ -10,6 +10,7 @@ import numpy as np
 from vmask._core.wording import plural
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
+from vmask.inference.visibility import binds
 from vmask.pretrained.encoders import public_name
 from vmask.report.model.test_scores import Predicted
 from vmask.training.run_config import Plan
@@ -68,7 +69,9 @@ def lead(classifier: TextClassifier, dataset: Dataset) -> str:
     title = dataset.card.title if dataset.card is not None and dataset.card.title else dataset.name
     mask = classifier.plan_.mask
     ranking = (
-        f"The word mask that it learnt ({mask}) says how much of each word it sees."
+        f"The word mask that it learnt ({mask}) decides which words it sees at all."
+        if binds(classifier.predictor_.model)
+        else f"The word mask that it learnt ({mask}) says how much of each word it sees."
         if classifier.predictor_.ranks_words
         else f"It was trained by a method that ranks no words ({mask})."
     )
