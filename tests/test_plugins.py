@@ -128,7 +128,7 @@ def test_the_example_trains_explains_and_measures(installed, vmask, tmp_path, si
     assert all(0 <= one <= 1 for one in places.values())
     assert json.loads(vmask("data", "check", "tea", "--json")[0])["rows"][2]["ours"] == 48
     out, _ = vmask("words", model, "--top", "3")
-    assert len(out.splitlines()) == 5
+    assert len(out.splitlines()) == 6
     monkeypatch.setattr(sys, "path", [one for one in sys.path if one != str(site)])
     MASKS._loaded.pop("gate"), MODELS._loaded.pop("bag")
     with pytest.raises(UnknownName, match=r"Unknown model 'bag'.*of another package: install that"):
