@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 import textwrap
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -17,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
 from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
-from vmask.errors import ConfigError, did_you_mean
+from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
-from vmask.inference.edits import Edit, resolve
+from vmask.inference.edits import Edit, Edited, find, merged, resolve
 from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
@@ -127,8 +128,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
-        hidden = sorted(plan.data.hide_words)
-        self.about_: dict[str, Any] = {"edits": {"hidden": hidden, "shown": []}} if hidden else {}
+        self.about_: dict[str, Any] = {}
+        if words := plan.data.hide_words:
+            edited = find(data.finder(), Edit(hide=words), self.predictor_.model.encoder.table_size)
+            _warn_of(edited)
+            self.about_["edits"] = {"hidden": sorted(edited.hidden), "shown": []}
         self.classes_ = np.array(data.labels)
         return self
 
@@ -225,16 +229,18 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             ConfigError: if no word is known, or a word is to be hidden and shown.
         """
-        edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns))
+        for given in (hide, show, hide_patterns, show_patterns):
+            if isinstance(given, str):
+                raise ConfigError(f"{given!r} is one string, which would be taken for a list of letters. Give a list.")
         predictor = self._predictor()
-        edited = resolve(predictor, edit)
+        edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns))
+        edited = resolve(predictor, merged(self.about_.get("edits", {}), edit, list(predictor.word_counts())))
+        _warn_of(edited)
         clone = copy.copy(self)
         clone.predictor_ = predictor.edited(edited.edits)
-        before = self.about_.get("edits", {})
-        changed = {"hidden": edited.hidden, "shown": edited.shown}
-        other = {"hidden": {*edited.shown}, "shown": {*edited.hidden}}
-        words = {name: sorted({*before.get(name, ()), *changed[name]} - other[name]) for name in changed}
-        clone.about_ = {**self.about_, "edits": words}
+        words = {"hidden": sorted(edited.hidden), "shown": sorted(edited.shown)}
+        of_before = ("edits", "test_accuracy", "test_n")  # what was measured was another model
+        clone.about_ = {key: value for key, value in self.about_.items() if key not in of_before} | {"edits": words}
         return clone
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
@@ -343,6 +349,16 @@ TextClassifier.__init__.__signature__ = inspect.Signature([_SELF, *_parameters()
 TextClassifier.__doc__ = (TextClassifier.__doc__ or "").replace(
     "**options: see `vmask.config`; OPTIONS", f"{_describe()}\n        **options: of the mask and the model."
 )
+
+
+def _warn_of(edited: Edited) -> None:
+    """Warn of words that an edit does not reach, and of those that it reaches too."""
+    if edited.unknown:
+        named = ", ".join(edited.unknown[:10])
+        warnings.warn(f"The model does not know {len(edited.unknown):,} of these words: {named}.", VmaskWarning, 3)
+    if edited.also:
+        named = ", ".join(edited.also[:10])
+        warnings.warn(f"These words share a piece with an edited word and change too: {named}.", VmaskWarning, 3)
 
 
 def _start_from(plan: Plan, data: Prepared) -> Encoder | None:

@@ -100,3 +100,19 @@ def test_a_model_is_not_edited_in_place(fails, trained):
 
 def test_a_model_that_hides_nothing_cannot_be_verified(fails, trained, data):
     assert "hides no word" in fails("verify", trained, data, "--text", "review", "--label", "stars")
+
+
+def test_the_words_of_a_training_come_from_a_file(vmask, fails, reviews_csv, tmp_path):
+    names = tmp_path / "names.txt"
+    names.write_text("\ufeffsuperb\nawful\n", encoding="utf-8")
+    options = ("--embeddings", "random", "--epochs", "2", "--report", "none", "--quiet")
+    done = vmask("train", reviews_csv, "--out", tmp_path / "model", "--hide", f"@{names}", *options)
+    assert done.code == 0, done.err
+    config = json.loads((tmp_path / "model" / "config.json").read_text("utf-8"))
+    assert config["about"]["edits"]["hidden"] == ["awful", "superb"]
+    missing = fails("train", reviews_csv, "--out", tmp_path / "other", "--hide", "@missing.txt", *options)
+    assert "Give a text file with a word a line after the @" in missing
+
+
+def test_a_split_that_is_not_there_is_named(fails, trained, tmp_path):
+    assert "split 'vaild'" in fails("edit", trained, tmp_path / "out", "--hide", "film", "--split", "vaild")

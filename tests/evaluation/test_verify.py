@@ -17,6 +17,7 @@ from vmask.evaluation.edit_cost import edit_cost
 from vmask.evaluation.verify import verify
 from vmask.export.answers import answers_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:These words share a piece")
 TEXTS, LABELS = toy_texts(40)
 
 
@@ -116,3 +117,35 @@ def test_the_cost_of_an_edit(fitted):
     assert cost.difference.value == pytest.approx(cost.after - cost.before)
     assert cost.to_dict()["flips"] == len(cost.flips)
     assert edit_cost(fitted, fitted, TEXTS, None).difference is None
+
+
+def test_a_word_is_not_exchanged_for_itself(fitted):
+    with pytest.raises(ConfigError, match="No hidden word of these texts can be exchanged for another"):
+        verify(fitted.edit(hide=["film"]).predictor_, TEXTS, exchanges=10)
+    edited = fitted.edit(hide=["film", "superb"])
+    unedited = verify(
+        edited.predictor_, TEXTS, exchanges=20, answer=lambda texts: fitted.predict_proba(texts)
+    )  # asked in its place, a model that sees them
+    assert not unedited.holds
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_encoders_with_a_mask_of_zeros_and_ones(masking_encoder, family):
+    classifier = masking_encoder(family, mask__inference="threshold").edit(hide=["superb", "charming", "the", "a"])
+    assert verify(classifier.predictor_, TEXTS, exchanges=100).holds
+
+
+def test_labels_that_are_numbers_are_compared_as_labels(toy):
+    texts, labels = toy
+    from vmask import TextClassifier
+
+    numbers = [1.0 if label == "pos" else 2.0 for label in labels]
+    classifier = TextClassifier(mask="base", embeddings="random", epochs=4, model__filters=8, seed=1).fit(
+        texts, numbers
+    )
+    edited = classifier.edit(hide=["film", "town"])
+    cost = edit_cost(classifier, edited, texts, [f"{number:g}" for number in numbers])
+    assert cost.before == pytest.approx(classifier.score(texts, numbers))
+    assert verify(edited.predictor_, texts, numbers, exchanges=10).accuracy == pytest.approx(
+        edited.score(texts, numbers)
+    )

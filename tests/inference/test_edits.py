@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import warnings
 
 import numpy as np
@@ -12,13 +14,14 @@ from hypothesis import strategies as st
 
 from toy import toy_texts
 from vmask import TextClassifier
-from vmask.errors import ConfigError, VmaskWarning
+from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.export.answers import answers_of
 from vmask.inference.edits import Edit, resolve
 from vmask.inference.folding import fold
 from vmask.masks import MASKS
 from vmask.text.batches import collate
 
+pytestmark = pytest.mark.filterwarnings("ignore:These words share a piece")
 IDS = [np.array([3, 5, 7, 5], np.int32), np.array([2, 9, 4], np.int32)]
 
 
@@ -187,3 +190,58 @@ def test_edits_stay_in_the_graph_with_a_mask_that_cannot_be_folded(masking_encod
     texts = ["a superb film", "superb", "dreadful superb"]
     assert edited.export(tmp_path / "onnx", "onnx").difference < 1e-5
     np.testing.assert_allclose(answers_of(tmp_path / "onnx")(texts), edited.predict_proba(texts), atol=1e-5)
+
+
+def test_a_string_is_no_list_of_words(fitted):
+    for argument in ("hide", "show", "hide_patterns", "show_patterns"):
+        with pytest.raises(ConfigError, match="'film' is one string, which would be taken for a list of letters"):
+            fitted.edit(**{argument: "film"})
+
+
+def test_words_that_are_not_known_are_told(fitted):
+    with pytest.warns(VmaskWarning, match="does not know 1 of these words: shee"):
+        edited = fitted.edit(hide=["film", "shee"])
+    assert edited.about_["edits"]["hidden"] == ["film"]
+
+
+def test_a_later_decision_replaces_an_earlier_one_in_any_case(fitted):
+    edited = fitted.edit(hide=["Film", "the"]).edit(show=["film"])
+    assert edited.about_["edits"] == {"hidden": ["the"], "shown": ["film"]}
+    (doc,) = edited.predictor_.prepare(["the film"])
+    assert doc.hidden.tolist() == [True, False]
+
+
+def test_scores_of_the_model_before_an_edit_are_not_those_after(fitted):
+    classifier = copy.copy(fitted)
+    classifier.about_ = {"dataset": "toys", "test_accuracy": 0.9, "test_n": 10}
+    assert classifier.edit(hide=["film"]).about_ == {"dataset": "toys", "edits": {"hidden": ["film"], "shown": []}}
+
+
+def test_a_piece_of_a_hidden_word_stays_hidden_where_a_shown_word_has_it(masking_encoder):
+    edited = masking_encoder("bert").edit(hide=["dreadful"], show=["delightful"])
+    (doc,) = edited.predictor_.prepare(["a dreadful film"])
+    assert doc.hidden.tolist() == [False, True, False]
+    again = masking_encoder("bert").edit(hide=["dreadful"]).edit(show=["delightful"])
+    (doc,) = again.predictor_.prepare(["a dreadful film"])
+    assert doc.hidden.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("edits", [["x"], {"hidden": 3}, {"hidden": ["film", 3]}, {"cost": {"accuracy_before": "a"}}])
+def test_a_folder_with_damaged_edits_is_refused(fitted, tmp_path, edits):
+    classifier = copy.copy(fitted)
+    classifier.about_ = {**fitted.about_, "edits": edits}
+    with contextlib.suppress(Exception):
+        classifier.save(tmp_path / "model")
+    if (tmp_path / "model" / "config.json").exists():
+        with pytest.raises(ModelFolderError):
+            TextClassifier.load(tmp_path / "model")
+
+
+def test_a_selection_of_the_graph_does_not_see_which_word_is_hidden(toy, tmp_path):
+    """A mask that compares the words of a text must not compare hidden ones."""
+    classifier = TextClassifier(mask="l2x", mask__k=2, embeddings="random", epochs=1, model__filters=4).fit(*toy)
+    hidden = ["superb", "charming", "lovely", "brilliant", "dreadful", "awful"]
+    edited = classifier.edit(hide=hidden)
+    edited.export(tmp_path / "onnx")
+    answers = answers_of(tmp_path / "onnx")([f"a {word} boring clumsy film" for word in hidden])
+    np.testing.assert_allclose(answers, np.broadcast_to(answers[:1], answers.shape), atol=1e-6)

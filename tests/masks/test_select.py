@@ -138,3 +138,14 @@ def test_a_saved_model_reads_the_same_words(tmp_path):
 def test_it_repeats_exactly():
     one, two = (TextClassifier(**SMALL, seed=3).fit(*toy_texts(120)) for _ in range(2))
     assert [{**row, "seconds": 0} for row in one.history_] == [{**row, "seconds": 0} for row in two.history_]
+
+
+@pytest.mark.parametrize("options", [{"budget": 0.5}, {"budget": 1.0, "max_words": 3}])
+def test_words_with_equal_vectors_are_hidden_together(options):
+    mask = Select(4, SelectOptions(**options)).eval()
+    table = torch.randn(10, 4, generator=torch.Generator().manual_seed(0))
+    table[2:8] = table[2]
+    mask.calibrate(table, torch.ones(10))
+    visible = mask.scores_of(table) >= 0.5
+    assert visible[2:8].unique().numel() == 1
+    assert int(visible.sum()) <= options.get("max_words", 5)

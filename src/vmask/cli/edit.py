@@ -83,7 +83,7 @@ def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifie
     """The cost on the data that is named, or on that of the training if it can be found."""
     from vmask.data.datasets import Split
     from vmask.data.recorded_source import dataset_of
-    from vmask.errors import VmaskError
+    from vmask.errors import UnknownName, VmaskError
     from vmask.evaluation.edit_cost import edit_cost
     from vmask.evaluation.subjects import load_data
 
@@ -96,7 +96,9 @@ def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifie
         except VmaskError as error:
             say(args, f"the cost was not measured: {error} Name the data with --data.")
             return None
-        split = dataset.splits.get(wanted) or dataset.splits["dev" if "dev" in dataset.splits else "train"]
+        if args.split and args.split not in dataset.splits:
+            raise UnknownName("split", args.split, dataset.splits)
+        split = dataset.splits.get(wanted) or dataset.splits["dev"]
         return edit_cost(before, after, split.texts, split.labels)
     columns = {"text": args.text, "label": args.label}
     data = load_data(args.data, before.about_, split=args.split, data_dir=args.data_dir, labelled=True, **columns)

@@ -37,7 +37,7 @@ def add_fields(parser: argparse.ArgumentParser, title: str, cls: type, prefix: s
         if kind is bool:
             group.add_argument(flag, action=argparse.BooleanOptionalAction, **common)
         elif kind is tuple and item_type(cls, f.name) is str:
-            group.add_argument(flag, type=words_of, metavar="WORDS", **common)
+            group.add_argument(flag, type=_words, metavar="WORDS", **common)
         elif kind is tuple:
             group.add_argument(flag, type=_numbers, metavar="N,N,…", **common)
         elif values := choices_of(cls, f.name):
@@ -201,12 +201,19 @@ def words_of(text: str) -> tuple[str, ...]:
     for part in (part.strip() for part in text.split(",")):
         if part.startswith("@") and len(part) > 1:
             try:
-                words += read_text(Path(part[1:])).splitlines()
+                words += read_text(Path(part[1:])).removeprefix("\ufeff").splitlines()
             except (DataError, OSError) as error:
                 raise ConfigError(f"{error} Give a text file with a word a line after the @.") from None
         else:
             words.append(part)
     return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+
+
+def _words(text: str) -> tuple[str, ...]:
+    try:
+        return words_of(text)
+    except ConfigError as error:  # argparse would put its own words in the place of the message
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: flo
     }
     if test is not None and len(test):
         result |= {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
-    classifier.about_ = {
+    classifier.about_ |= {
         **result,
         "text": dataset.text,
         "label": dataset.label,

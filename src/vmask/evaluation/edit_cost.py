@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from vmask.classifier import TextClassifier
+from vmask.data.labels import as_label
+from vmask.evaluation.result import without_nan
 from vmask.evaluation.statistics import Difference, paired_difference
 
 
@@ -55,7 +57,7 @@ class EditCost:
         if self.difference is not None:
             ends = {"difference": self.difference.value, "low": self.difference.low, "high": self.difference.high}
             row |= {"accuracy_before": self.before, "accuracy_after": self.after, **ends, "p": self.difference.p}
-        return row
+        return {name: without_nan(value) for name, value in row.items()}
 
 
 def edit_cost(
@@ -70,7 +72,6 @@ def edit_cost(
         labels: their classes, or None.
     """
     old, new = before.predict(texts), after.predict(texts)
-    truth = [None] * len(texts) if labels is None else [str(label) for label in labels]
     flips = tuple(
         Flip(number, text, None if labels is None else labels[number], a, b)
         for number, (text, a, b) in enumerate(zip(texts, old.tolist(), new.tolist(), strict=True))
@@ -78,7 +79,10 @@ def edit_cost(
     )
     if labels is None:
         return EditCost(len(texts), float("nan"), float("nan"), None, flips)
-    right = [np.array([str(a) == b for a, b in zip(one.tolist(), truth, strict=True)], float) for one in (old, new)]
+    truth = [as_label(label) for label in labels]
+    right = [
+        np.array([as_label(a) == b for a, b in zip(one.tolist(), truth, strict=True)], float) for one in (old, new)
+    ]
     return EditCost(
         len(texts), float(right[0].mean()), float(right[1].mean()), paired_difference(right[1], right[0]), flips
     )

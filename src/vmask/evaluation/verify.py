@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask._core.random_streams import numpy_stream
+from vmask.data.labels import as_label
 from vmask.errors import ConfigError
 from vmask.inference.contract import Doc
 from vmask.inference.predictor import TextPredictor
-from vmask.inference.visibility import binds
+from vmask.inference.visibility import claimed_ids, hidden_words
 
 Answer: TypeAlias = Callable[[list[str]], NDArray[np.float32]]
 """(N, C) probabilities of texts."""
 BATCH = 200
 """Texts that are asked at a time."""
+HIDES_NOTHING = (
+    "This model hides no word: it sees something of each. Train one with --mask select, or hide words with vmask edit."
+)
 TRIES = 8
 """Draws of other words for a text, of which the first that is cut into the same words is taken."""
 
@@ -122,11 +126,14 @@ def verify(
                 break
         first = False
         if done == before:
-            raise ConfigError("No hidden word of these texts can be exchanged for another. Give other texts.")
+            raise ConfigError(
+                "No hidden word of these texts can be exchanged for another. Hide a second word, or give more texts."
+            )
     accuracy = None
     if labels is not None:
         best = np.concatenate([ask(list(texts[at : at + BATCH])).argmax(1) for at in range(0, len(texts), BATCH)])
-        right = [str(predictor.labels[one]) == str(label) for one, label in zip(best, labels, strict=True)]
+        names = [as_label(label) for label in predictor.labels]
+        right = [names[one] == as_label(label) for one, label in zip(best, labels, strict=True)]
         accuracy = sum(right) / len(right)
     kept += len(docs) - len(within)
     return Verification(
@@ -155,7 +162,10 @@ class _Pool:
 
     def __init__(self, predictor: TextPredictor) -> None:
         self.predictor = predictor
-        self._claims = binds(predictor.model)
+        claimed = claimed_ids(predictor.model)
+        if claimed is None:
+            raise ConfigError(HIDES_NOTHING)
+        self._claimed = claimed
         self._special = len(predictor.prepare([""])[0].ids)  # tokens that stand around any text
         words = list(predictor.word_counts())
         docs = predictor.prepare(words)
@@ -167,18 +177,11 @@ class _Pool:
             if one.all():
                 self.by_size.setdefault(len(docs[number].ids) - self._special, []).append(words[number])
         if not self.by_size:
-            raise ConfigError(
-                "This model hides no word: it sees something of each. Train one with --mask select, or hide words with "
-                "vmask edit."
-            )
+            raise ConfigError(HIDES_NOTHING)
 
     def hidden(self, docs: Sequence[Doc]) -> list[NDArray[np.bool_]]:
-        """For each text (W,) whether the model says that it does not see a word, by its scores if these say so."""
-        hidden = [np.zeros(len(doc.spans), np.bool_) if doc.hidden is None else doc.hidden for doc in docs]
-        if not self._claims:
-            return hidden
-        scores = self.predictor.mask_scores(docs)
-        return [nothing | (of_words < 0.5) for nothing, of_words in zip(hidden, scores, strict=True)]
+        """For each text (W,) whether the model says that it does not see a word."""
+        return [hidden_words(doc, self._claimed) for doc in docs]
 
     def exchanged(
         self, docs: Sequence[Doc], hidden: Sequence[NDArray[np.bool_]], rng: np.random.Generator
@@ -207,8 +210,9 @@ class _Pool:
             sizes = np.bincount(doc.owners[:, 1], minlength=len(doc.spans))
         parts, at, count = [], 0, 0
         for (start, end), is_hidden, size in zip(doc.spans, hidden, sizes, strict=True):
-            others = self.by_size.get(int(size))
-            if is_hidden and others:
-                parts += [doc.text[at:start], others[int(rng.integers(len(others)))]]
+            others = self.by_size.get(int(size), []) if is_hidden else []
+            drawn = others[int(rng.integers(len(others)))] if others else ""
+            if drawn and drawn.casefold() != doc.text[start:end].casefold():  # a word for itself is no exchange
+                parts += [doc.text[at:start], drawn]
                 at, count = end, count + 1
         return "".join([*parts, doc.text[at:]]), count

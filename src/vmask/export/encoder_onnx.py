@@ -20,6 +20,7 @@ from vmask.export.onnx import FIX, MODEL, check_installed, export_module, onnx_s
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
+from vmask.inference.visibility import one_hidden_id
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.contract import masked_and_edited
 from vmask.models.transformer import Transformer
@@ -44,7 +45,9 @@ class PieceGraph(nn.Module):
         self.encoder = encoder
         self.mask = mask
         self.edits: Tensor | None
-        self.register_buffer("edits", edits)
+        self.register_buffer("edits", None if mask is None else edits)
+        self.same: Tensor | None
+        self.register_buffer("same", None if self.edits is None else one_hidden_id(self.edits))
         vectors, weight = seam_table(encoder), encoder.network.get_input_embeddings().weight
         self.table: Tensor | None
         self.register_buffer("table", None if torch.equal(vectors, weight) else vectors)  # stored only once in the file
@@ -53,6 +56,8 @@ class PieceGraph(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
         """(B, C) probabilities."""
         attend = attention_mask > 0
+        if self.same is not None:
+            input_ids = self.same[input_ids]
         logits = self.encoder.run(input_ids, attend, None if self.mask is None else self._masked(input_ids))
         return to_probabilities(logits)
 

@@ -11,6 +11,7 @@ from torch.nn import functional
 from vmask.errors import ConfigError
 from vmask.inference.folding import fold
 from vmask.inference.output import to_probabilities
+from vmask.inference.visibility import one_hidden_id
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
 from vmask.models.contract import MaskedClassifier, WordEncoder, masked_and_edited
@@ -36,7 +37,9 @@ class WordGraph(nn.Module):
         self.mask = mask
         self.length = length
         self.edits: Tensor | None
-        self.register_buffer("edits", edits)
+        self.register_buffer("edits", None if mask is None else edits)
+        self.same: Tensor | None
+        self.register_buffer("same", None if self.edits is None else one_hidden_id(self.edits))
         self.eval()
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -46,6 +49,8 @@ class WordGraph(nn.Module):
             ids = ids[:, : self.length]
         # The whole table, not the words of the batch: one score a word, whatever the other words, so that ties
         # of a selection are broken as in vmask. A runtime computes what depends on the table alone once, as it loads.
+        if self.same is not None:
+            ids = self.same[ids]
         x = Embedded(self.encoder.embedding.weight, ids, ids != PAD)
         lengths = x.words.sum(1)
         masked = None if self.mask is None else masked_and_edited(self.mask, x, self.edits, ids)

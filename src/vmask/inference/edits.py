@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,7 +56,7 @@ class Edited:
 
     Attributes:
         edits: (V,) -1 for hidden ids, 1 for shown ones, 0 for the others.
-        hidden: words that were found and are hidden, in the spelling of the model.
+        hidden: words that were found and are hidden, as they were given.
         shown: words that are shown.
         unknown: words that the model does not know; it reads all of them as the same unknown word.
         also: words of an encoder that lose or gain a piece because they share one with an edited word.
@@ -70,7 +70,7 @@ class Edited:
 
 
 def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
-    """Find the ids of the words of an edit, on top of the edits that the model has already.
+    """Find the ids of the words of an edit in the vocabulary of a model.
 
     Raises:
         ConfigError: if a word is to be hidden and shown, is read as several words, or nothing of it is known.
@@ -80,17 +80,16 @@ def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
     else:
         assert isinstance(predictor, PiecePredictor)
         finder = PieceFinder(predictor.tokenizer, predictor.table.words)
-    return find(finder, edit, predictor.model.encoder.table_size, predictor.model.edits)
+    return find(finder, edit, predictor.model.encoder.table_size)
 
 
-def find(finder: Finder, edit: Edit, size: int, old: Tensor | None = None) -> Edited:
-    """Find the ids of the words of an edit.
+def find(finder: Finder, edit: Edit, size: int) -> Edited:
+    """Find the ids of the words of an edit. A piece of a hidden word stays hidden, also if a shown word has it.
 
     Args:
         finder: finds words in a vocabulary.
         edit: the words.
         size: V, the number of ids.
-        old: (V,) edits that were made before, or None.
 
     Raises:
         ConfigError: as `resolve`.
@@ -99,10 +98,10 @@ def find(finder: Finder, edit: Edit, size: int, old: Tensor | None = None) -> Ed
     show = {*edit.show, *_matches(finder.known, edit.show_patterns)}
     if both := {word.casefold() for word in hide} & {word.casefold() for word in show}:
         raise ConfigError(f"'{min(both)}' is to be hidden and to be shown. Decide for one of them.")
-    edits = torch.zeros(size, dtype=torch.int8) if old is None else old.cpu().clone()
+    edits = torch.zeros(size, dtype=torch.int8)
     found: dict[int, list[str]] = {-1: [], 1: []}
     unknown: list[str] = []
-    for words, decision in ((hide, -1), (show, 1)):
+    for words, decision in ((show, 1), (hide, -1)):  # what is hidden comes last and wins
         for word in sorted(words):
             ids = finder.ids_of(word)
             if len(ids):
@@ -115,7 +114,7 @@ def find(finder: Finder, edit: Edit, size: int, old: Tensor | None = None) -> Ed
         near = did_you_mean(unknown[0], finder.known) if len(unknown) == 1 else ""
         raise ConfigError(f"The model knows none of these words{named}.{near} See them with: vmask words DIR --top 0")
     also = finder.touched(edits, {word.casefold() for word in (*hide, *show)})
-    return Edited(edits, tuple(found[-1]), tuple(found[1]), tuple(unknown), also)
+    return Edited(edits, tuple(found[-1]), tuple(found[1]), tuple(sorted(unknown)), also)
 
 
 class Finder(Protocol):
@@ -188,6 +187,23 @@ class PieceFinder:
             for word, pieces in zip(self.known, docs, strict=True)
             if word.casefold() not in named and changed[pieces.ids].any()
         )
+
+
+def merged(before: Mapping[str, Sequence[str]], edit: Edit, known: Sequence[str]) -> Edit:
+    """An edit on top of earlier ones: what was decided before stays, unless this one decides otherwise.
+
+    Args:
+        before: `hidden` and `shown` words of the earlier edits.
+        edit: the new one.
+        known: words that its patterns are matched with.
+    """
+    new = {
+        "hidden": [*edit.hide, *_matches(known, edit.hide_patterns)],
+        "shown": [*edit.show, *_matches(known, edit.show_patterns)],
+    }
+    decided = {word.casefold() for words in new.values() for word in words}
+    kept = {name: [word for word in before.get(name, ()) if word.casefold() not in decided] for name in new}
+    return Edit(*(tuple(dict.fromkeys([*kept[name], *new[name]])) for name in ("hidden", "shown")))
 
 
 def _matches(known: Iterable[str], patterns: Sequence[str]) -> Iterator[str]:

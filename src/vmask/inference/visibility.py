@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from vmask.inference.contract import Doc
 from vmask.inference.folding import CHUNK
@@ -50,6 +51,43 @@ def visible_ids(model: MaskedClassifier) -> NDArray[np.bool_] | None:
     return None if bool(visible.all()) else visible.cpu().numpy()
 
 
+@torch.no_grad()
+def claimed_ids(model: MaskedClassifier) -> NDArray[np.bool_] | None:
+    """(V,) whether the model says that it sees an id, by its scores and edits; None if it hides none by its word.
+
+    What it says and what it does (`visible_ids`) are the same, unless a mask leaks.
+    """
+    if not may_hide(model):
+        return None
+    encoder = model.encoder
+    ids = torch.arange(encoder.table_size, device=next(encoder.parameters()).device)
+    seen = torch.ones_like(encoder.words(ids))
+    if binds(model):
+        seen = torch.cat([model.mask.scores_of(encoder.vectors(chunk)) >= 0.5 for chunk in torch.split(ids, CHUNK)])
+    if model.edits is not None:
+        seen = torch.where(model.edits == 0, seen, model.edits > 0)
+    claimed: NDArray[np.bool_] = (seen | ~encoder.words(ids)).cpu().numpy()
+    return claimed
+
+
+def hidden_words(doc: Doc, visible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(W,) whether each word of a text is hidden, all pieces of it, if these ids (V,) are visible."""
+    seen = visible[doc.ids if doc.text_ids is None else doc.text_ids]
+    if doc.owners is None:
+        return ~seen
+    position, word = doc.owners.T
+    hidden = np.ones(len(doc.spans), np.bool_)
+    np.logical_and.at(hidden, word, ~seen[position])
+    return hidden
+
+
+def one_hidden_id(edits: Tensor) -> Tensor:
+    """(V,) each id, and for those that edits (V,) hide the first of them, as in `with_hidden`."""
+    ids = torch.arange(len(edits), device=edits.device)
+    hidden = edits < 0
+    return torch.where(hidden, ids[hidden][0], ids) if bool(hidden.any()) else ids
+
+
 def with_hidden(docs: Sequence[Doc], visible: NDArray[np.bool_] | None) -> list[Doc]:
     """The texts with all hidden ids replaced by the same one, the first of them.
 
@@ -65,12 +103,7 @@ def with_hidden(docs: Sequence[Doc], visible: NDArray[np.bool_] | None) -> list[
 
 def _with_hidden(doc: Doc, visible: NDArray[np.bool_], same: np.int32) -> Doc:
     seen = visible[doc.ids]
-    if doc.owners is None:
-        hidden = ~seen
-    else:  # a word of several pieces is hidden if all of them are
-        position, word = doc.owners.T
-        hidden = np.ones(len(doc.spans), np.bool_)
-        np.logical_and.at(hidden, word, ~seen[position])
     if seen.all():
         return doc
+    hidden = hidden_words(doc, visible)
     return replace(doc, ids=np.where(seen, doc.ids, same), hidden=hidden if hidden.any() else None, text_ids=doc.ids)

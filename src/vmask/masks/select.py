@@ -20,6 +20,8 @@ DUAL_RATE = 0.03
 """Step size of the multiplier's logarithm."""
 STRONGEST, WEAKEST = 10.0, 1e-3
 """Limits of the multiplier."""
+TIE = 1e-5
+"""Difference of log odds below which no threshold fits between two words."""
 MARGIN = 0.98
 """Share of the budget that the training texts use, so that other texts keep within it too."""
 LOW, HIGH = -0.1, 1.1
@@ -104,6 +106,8 @@ class Select(WordMask):
         visible = int((share <= MARGIN * self.options.budget).sum())
         if self.options.max_words is not None:
             visible = min(visible, self.options.max_words)
+        while 0 < visible < len(logits) and logits[visible - 1] - logits[visible] < TIE:
+            visible -= 1  # words with equal log odds are hidden together
         ends = torch.cat([logits[:1] + 1, logits, logits[-1:] - 1])
         self.threshold.copy_((ends[visible] + ends[visible + 1]) / 2)  # between the last visible and the first hidden
 

@@ -29,7 +29,7 @@ def _edit_lines(edits: Any) -> list[str]:
             more = " …" if len(words) > TOP_WORDS else ""
             rows.append(f"| {name} by hand | {len(words):,} words: {', '.join(map(str, words[:TOP_WORDS]))}{more} |")
     cost = edits.get("cost")
-    if isinstance(cost, dict) and "accuracy_before" in cost:
+    if isinstance(cost, dict) and {"accuracy_before", "accuracy_after", "n"} <= cost.keys():
         before, after = cost["accuracy_before"], cost["accuracy_after"]
         rows.append(f"| cost of this | accuracy {before:.4f} before, {after:.4f} after ({cost['n']} texts) |")
     return rows

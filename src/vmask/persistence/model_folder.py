@@ -57,9 +57,10 @@ _FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("text", "label", "dataset", "source", "source_sha256", "dataset_fingerprint"), str),
     **dict.fromkeys(("fingerprint", "encoder", "merging"), str),
     **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
+    **dict.fromkeys(("accuracy_before", "accuracy_after"), (int, float)),
     **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
-    **dict.fromkeys(("notes", "vectors", "missing"), list),
-    "coverage": dict,
+    **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "unknown"), list),
+    **dict.fromkeys(("coverage", "edits", "cost"), dict),
 }
 """Types of the facts about data and training; other keys may have any value."""
 _UNKNOWN: dict[str, dict[str, Any]] = {
