@@ -43,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Exchange, compare, print; the exit code is 1 if a probability moved."""
     from vmask._core.progress import advancing
     from vmask.classifier import TextClassifier
+    from vmask.cli.evaluate import data_of
     from vmask.data.datasets import Split
-    from vmask.evaluation.subjects import load_data
     from vmask.evaluation.verify import verify
     from vmask.export.answers import answers_of
 
@@ -52,15 +52,7 @@ def run(args: argparse.Namespace) -> int:
     asked: dict[str, Any] = {}
     if args.export:
         asked = {"answer": answers_of(Path(args.export)), "tolerance": IN_EXPORTS}
-    data = load_data(
-        args.data,
-        classifier.about_,
-        split=args.split,
-        text=args.text,
-        label=args.label,
-        data_dir=args.data_dir,
-        labelled=not args.unlabelled,
-    )
+    data = data_of(args, classifier).texts
     split = data if isinstance(data, Split) else data.splits[args.split or "test"]
     title = "exchanging hidden words"
     with advancing(args.exchanges, title) if shows_progress(args) else nullcontext() as advance:
