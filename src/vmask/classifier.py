@@ -21,7 +21,7 @@ from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
 from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
-from vmask.inference.edits import Edit, Edited, find, merged, resolve
+from vmask.inference.edits import Edit, Edited, find, resolve
 from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
@@ -234,7 +234,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ConfigError(f"{given!r} is one string, which would be taken for a list of letters. Give a list.")
         predictor = self._predictor()
         edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns))
-        edited = resolve(predictor, merged(self.about_.get("edits", {}), edit, list(predictor.word_counts())))
+        edited = resolve(predictor, edit, self.about_.get("edits"))
         _warn_of(edited)
         clone = copy.copy(self)
         clone.predictor_ = predictor.edited(edited.edits)

@@ -245,3 +245,13 @@ def test_a_selection_of_the_graph_does_not_see_which_word_is_hidden(toy, tmp_pat
     edited.export(tmp_path / "onnx")
     answers = answers_of(tmp_path / "onnx")([f"a {word} boring clumsy film" for word in hidden])
     np.testing.assert_allclose(answers, np.broadcast_to(answers[:1], answers.shape), atol=1e-6)
+
+
+def test_a_pattern_finds_words_that_only_the_vectors_know(fitted):
+    classifier = copy.copy(fitted)
+    classifier.predictor_ = copy.copy(fitted.predictor_)
+    classifier.predictor_.counts = np.where(
+        [word == "film" for word in fitted.predictor_.tokenizer.words], 0, fitted.predictor_.counts
+    )
+    edited = classifier.edit(hide_patterns=["^fil"])
+    assert edited.about_["edits"]["hidden"] == ["film"]

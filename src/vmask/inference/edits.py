@@ -69,8 +69,13 @@ class Edited:
     also: tuple[str, ...] = ()
 
 
-def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
+def resolve(predictor: TextPredictor, edit: Edit, before: Mapping[str, Sequence[str]] | None = None) -> Edited:
     """Find the ids of the words of an edit in the vocabulary of a model.
+
+    Args:
+        predictor: the model.
+        edit: the words.
+        before: `hidden` and `shown` words of earlier edits, which stay unless this one decides otherwise.
 
     Raises:
         ConfigError: if a word is to be hidden and shown, is read as several words, or nothing of it is known.
@@ -80,7 +85,7 @@ def resolve(predictor: TextPredictor, edit: Edit) -> Edited:
     else:
         assert isinstance(predictor, PiecePredictor)
         finder = PieceFinder(predictor.tokenizer, predictor.table.words)
-    return find(finder, edit, predictor.model.encoder.table_size)
+    return find(finder, _merged(before or {}, edit, finder.known), predictor.model.encoder.table_size)
 
 
 def find(finder: Finder, edit: Edit, size: int) -> Edited:
@@ -189,14 +194,8 @@ class PieceFinder:
         )
 
 
-def merged(before: Mapping[str, Sequence[str]], edit: Edit, known: Sequence[str]) -> Edit:
-    """An edit on top of earlier ones: what was decided before stays, unless this one decides otherwise.
-
-    Args:
-        before: `hidden` and `shown` words of the earlier edits.
-        edit: the new one.
-        known: words that its patterns are matched with.
-    """
+def _merged(before: Mapping[str, Sequence[str]], edit: Edit, known: Sequence[str]) -> Edit:
+    """An edit on top of earlier ones, with the known words that its patterns match in place of the patterns."""
     new = {
         "hidden": [*edit.hide, *_matches(known, edit.hide_patterns)],
         "shown": [*edit.show, *_matches(known, edit.show_patterns)],
