@@ -34,7 +34,10 @@ def test_edit_hides_words_and_says_what_it_costs(edited, tmp_path):
     assert edited.lines[-1] == f"saved to {tmp_path / 'out'}"
     config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
     assert config["about"]["edits"]["hidden"] == ["DREADFUL", "film", "superb"]
-    assert config["about"]["edits"]["cost"]["n"] == 40
+    cost = config["about"]["edits"]["cost"]
+    assert (cost["n"], cost["data"]) == (40, "reviews.csv")
+    assert len(cost["flipped"]) == cost["flips"] > 0
+    assert "(40 texts of reviews.csv)" in (tmp_path / "out" / "README.md").read_text("utf-8")
 
 
 def test_verify_holds_on_the_edited_model(vmask, edited, data, tmp_path):

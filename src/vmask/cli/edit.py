@@ -98,12 +98,15 @@ def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifie
             return None
         if args.split and args.split not in dataset.splits:
             raise UnknownName("split", args.split, dataset.splits)
-        split = dataset.splits.get(wanted) or dataset.splits["dev"]
-        return edit_cost(before, after, split.texts, split.labels)
+        name = wanted if wanted in dataset.splits else "dev"
+        split = dataset.splits[name]
+        return edit_cost(before, after, split.texts, split.labels, f"{dataset.name} {name}")
     columns = {"text": args.text, "label": args.label}
     data = load_data(args.data, before.about_, split=args.split, data_dir=args.data_dir, labelled=True, **columns)
-    split = data if isinstance(data, Split) else data.splits[wanted]
-    return edit_cost(before, after, split.texts, split.labels)
+    if isinstance(data, Split):
+        return edit_cost(before, after, data.texts, data.labels, Path(args.data).name)
+    split = data.splits[wanted]
+    return edit_cost(before, after, split.texts, split.labels, f"{data.name} {wanted}")
 
 
 def _show(cost: EditCost) -> None:
@@ -111,7 +114,7 @@ def _show(cost: EditCost) -> None:
     if difference is not None:
         say_result(
             f"accuracy {cost.before:.4f} before, {cost.after:.4f} after: {100 * difference.value:+.2f} points "
-            f"({100 * difference.low:+.2f} to {100 * difference.high:+.2f}, p {difference.p:.3f}, {cost.n:,} texts)"
+            f"({100 * difference.low:+.2f} to {100 * difference.high:+.2f}, p {difference.p:.3f}, {cost.n:,} texts of {cost.data})"
         )
     say_result(f"{len(cost.flips):,} of {cost.n:,} texts get another class")
     for flip in cost.flips[:SHOWN_FLIPS]:

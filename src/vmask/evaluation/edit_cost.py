@@ -14,6 +14,10 @@ from vmask.evaluation.result import without_nan
 from vmask.evaluation.statistics import Difference, paired_difference
 
 
+MOST_FLIPS = 1_000
+"""Texts that flip whose numbers are kept."""
+
+
 @dataclass(frozen=True)
 class Flip:
     """A text whose predicted class changed.
@@ -43,6 +47,7 @@ class EditCost:
         after: accuracy after; NaN without labels.
         difference: after minus before, with its interval and the p-value of a paired test; None without labels.
         flips: texts whose predicted class changed, in their order.
+        data: name of the texts, if they have one: a file, or a dataset with its split.
     """
 
     n: int
@@ -50,18 +55,20 @@ class EditCost:
     after: float
     difference: Difference | None
     flips: tuple[Flip, ...]
+    data: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as JSON values; texts that flip by their numbers."""
-        row: dict[str, Any] = {"n": self.n, "flips": len(self.flips)}
+        row: dict[str, Any] = {"data": self.data, "n": self.n, "flips": len(self.flips)}
         if self.difference is not None:
             ends = {"difference": self.difference.value, "low": self.difference.low, "high": self.difference.high}
             row |= {"accuracy_before": self.before, "accuracy_after": self.after, **ends, "p": self.difference.p}
-        return {name: without_nan(value) for name, value in row.items()}
+        numbers = [flip.number for flip in self.flips[:MOST_FLIPS]]
+        return {**{name: without_nan(value) for name, value in row.items()}, "flipped": numbers}
 
 
 def edit_cost(
-    before: TextClassifier, after: TextClassifier, texts: Sequence[str], labels: Sequence[Any] | None
+    before: TextClassifier, after: TextClassifier, texts: Sequence[str], labels: Sequence[Any] | None, data: str = ""
 ) -> EditCost:
     """Compare the predictions of a model before and after an edit.
 
@@ -70,6 +77,7 @@ def edit_cost(
         after: the edited model.
         texts: the texts.
         labels: their classes, or None.
+        data: name of the texts.
     """
     old, new = before.predict(texts), after.predict(texts)
     flips = tuple(
@@ -78,11 +86,10 @@ def edit_cost(
         if a != b
     )
     if labels is None:
-        return EditCost(len(texts), float("nan"), float("nan"), None, flips)
+        return EditCost(len(texts), float("nan"), float("nan"), None, flips, data)
     truth = [as_label(label) for label in labels]
     right = [
         np.array([as_label(a) == b for a, b in zip(one.tolist(), truth, strict=True)], float) for one in (old, new)
     ]
-    return EditCost(
-        len(texts), float(right[0].mean()), float(right[1].mean()), paired_difference(right[1], right[0]), flips
-    )
+    difference = paired_difference(right[1], right[0])
+    return EditCost(len(texts), float(right[0].mean()), float(right[1].mean()), difference, flips, data)

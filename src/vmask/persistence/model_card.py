@@ -31,7 +31,8 @@ def _edit_lines(edits: Any) -> list[str]:
     cost = edits.get("cost")
     if isinstance(cost, dict) and {"accuracy_before", "accuracy_after", "n"} <= cost.keys():
         before, after = cost["accuracy_before"], cost["accuracy_after"]
-        rows.append(f"| cost of this | accuracy {before:.4f} before, {after:.4f} after ({cost['n']} texts) |")
+        of = f" of {cost['data']}" if cost.get("data") else ""
+        rows.append(f"| cost of this | accuracy {before:.4f} before, {after:.4f} after ({cost['n']} texts{of}) |")
     return rows
 
 
