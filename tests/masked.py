@@ -57,7 +57,7 @@ def build_encoder():
         made = tokenizer(FAMILIES[family][0])
         special = [made.pad_token_id, made.cls_token_id, made.sep_token_id, made.mask_token_id]
         torch.manual_seed(0)
-        model = plan.with_mask(Transformer(network(family, CLASSES), special, plan.model_options)).eval()
+        model = plan.with_mask(Transformer(network(family, CLASSES), special, plan.model_options), CLASSES).eval()
         tell_apart(model.mask)
         return model
 

@@ -13,7 +13,7 @@ from vmask.config import make
 from vmask.errors import ConfigError
 from vmask.inference.folding import fold
 from vmask.masks.contract import Embedded
-from vmask.masks.select import MARGIN, STRONGEST, WEAKEST, Select, SelectOptions
+from vmask.masks.select import DROPOUT, MARGIN, STRONGEST, WEAKEST, Select, SelectOptions
 
 DIM, WORDS = 6, 40
 pytestmark = pytest.mark.filterwarnings("ignore::vmask.errors.VmaskWarning")  # of a few toy texts as dev
@@ -42,7 +42,7 @@ def test_after_calibration_the_texts_keep_to_the_budget_and_no_more_words_would_
     mask.calibrate(table, counts)
     with torch.no_grad():
         visible = mask.scores_of(table) >= 0.5
-        logits = mask.net(table)
+        logits = mask.log_odds(table)
     share = counts[visible].sum() / counts.sum()
     assert share <= MARGIN * budget + 1e-6
     assert most is None or visible.sum() <= most
@@ -71,7 +71,7 @@ def test_a_hidden_word_is_the_same_vector_whatever_the_word():
 
 
 def test_draws_are_0_and_1_with_a_gradient():
-    mask, x = fresh().train(), embedded()
+    mask, x = fresh(gate="gumbel").train(), embedded()
     scale = mask(x).scale
     assert set(scale.tolist()[0]) <= {0.0, 1.0}
     scale.sum().backward()
@@ -96,21 +96,37 @@ def test_the_multiplier_follows_the_constraint_and_stays_above_0():
 
 
 def test_when_the_annealing_is_over_only_visible_words_are_trained_on():
-    mask, x = fresh(budget=0.5, dropout=0.0).train(), embedded()
+    mask, x = fresh(budget=0.5).train(), embedded()
     mask.calibrate(*vocabulary())
     mask.progress = 1.0
     masked = mask(x)
+    assert masked.logits is None
     assert torch.equal(masked.scale, mask.eval()(x).scale)
-    dropping = fresh(budget=0.5, dropout=0.5).train()
-    dropping.calibrate(*vocabulary())
-    dropping.progress = 1.0
-    drawn = dropping(x).scale[x.words]
-    shown = dropping.eval()(x).scale[x.words]
-    assert (drawn <= shown).all()
-    assert 0 < drawn.sum() < shown.sum()
 
 
-@pytest.mark.parametrize("options", [{"budget": 0.0}, {"budget": 1.1}, {"max_words": 0}, {"pi": 1.0}, {"dropout": 1.0}])
+def test_the_evidence_of_a_text_is_the_sum_of_its_words_over_the_root_of_their_number():
+    mask, x = fresh().train(), embedded()
+    mask.set_classes(3)
+    totals = []
+    for _ in range(4000):
+        with torch.no_grad():
+            totals.append(mask(x).logits)
+    with torch.no_grad():
+        each = mask.evidence_of(x.table)
+    assert torch.allclose(each.sum(1), torch.zeros(WORDS), atol=1e-6)
+    words = x.words.sum(1, keepdim=True)
+    expected = (1 - DROPOUT) * (each[x.index] * x.words.unsqueeze(-1)).sum(1) / words.sqrt()
+    assert torch.allclose(torch.stack(totals).mean(0), expected, atol=0.03)
+
+
+def test_words_with_more_evidence_have_higher_odds():
+    mask = fresh().eval()
+    table, _ = vocabulary()
+    none, much = torch.zeros(WORDS, 2), torch.full((WORDS, 2), 3.0)
+    assert (mask.log_odds(table, much) > mask.log_odds(table, none)).all()
+
+
+@pytest.mark.parametrize("options", [{"budget": 0.0}, {"budget": 1.1}, {"max_words": 0}, {"pi": 1.0}, {"tau": 0.0}])
 def test_options_that_cannot_work_are_refused(options):
     with pytest.raises(ConfigError):
         make(SelectOptions, options)

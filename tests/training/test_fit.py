@@ -67,7 +67,7 @@ def test_the_second_stage_trains_the_mask(fit, weights):
     plan = classifier.plan_
     with own_randomness():
         reseed_torch(4, "mask")
-        fresh = plan.with_mask(classifier.predictor_.model.encoder).mask.state_dict()
+        fresh = plan.with_mask(classifier.predictor_.model.encoder, 2).mask.state_dict()
     trained = classifier.predictor_.model.mask.state_dict()
     for name, tensor in fresh.items():
         moved = (trained[name] - tensor).abs().max()

@@ -79,7 +79,7 @@ class StopAfter(ProgressCallback):
 
 
 @pytest.mark.parametrize("model", WORD_MODELS)
-@pytest.mark.parametrize("mask", ["vmask", "iba"])
+@pytest.mark.parametrize("mask", ["vmask", "iba", "select"])
 def test_a_resumed_training_ends_where_an_unbroken_one_does(model, mask, tmp_path):
     texts, labels = toy_texts(100)
     options = {"embeddings": "random", "epochs": 4, "batch_size": 20}
@@ -143,6 +143,23 @@ def test_a_forged_checkpoint_is_said(tmp_path, forge):
     (tmp_path / "c" / "state.json").write_text(json.dumps(state), encoding="utf-8")
     with pytest.raises(ModelFolderError, match="cannot be read"):
         TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
+
+
+def test_the_classifier_starts_anew_where_its_mask_says_so(monkeypatch):
+    begun = []
+    step = _Run._step
+
+    def recorded(self, rows, beta):
+        if self.model.mask.progress in (0.0, 1.0) and len(begun) < 2:
+            begun.append({name: t.clone() for name, t in self.model.encoder.state_dict().items()})
+            assert not self.plain_optimizer.state
+        return step(self, rows, beta)
+
+    monkeypatch.setattr(_Run, "_step", recorded)
+    options = {**SMALL, "epochs": 4, "anneal_until": 0.5}
+    TextClassifier("cnn", "select", **options).fit(*toy_texts(40, seed=1))
+    assert len(begun) == 2
+    assert equal(*begun)
 
 
 def test_only_the_newest_checkpoint_is_kept_and_nothing_is_a_pickle(tmp_path):

@@ -19,7 +19,7 @@ def model():
     """A tiny BERT with a mask; its embedding block is frozen."""
     plan = make_plan("transformer", "vmask", model__encoder="tiny")
     special = tokenizer("wordpiece").all_special_ids
-    made = plan.with_mask(Transformer(network("bert"), special, plan.model_options))
+    made = plan.with_mask(Transformer(network("bert"), special, plan.model_options), 2)
     made.encoder.freeze_embeddings()
     return made
 

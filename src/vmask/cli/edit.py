@@ -114,7 +114,8 @@ def _show(cost: EditCost) -> None:
     if difference is not None:
         say_result(
             f"accuracy {cost.before:.4f} before, {cost.after:.4f} after: {100 * difference.value:+.2f} points "
-            f"({100 * difference.low:+.2f} to {100 * difference.high:+.2f}, p {difference.p:.3f}, {cost.n:,} texts of {cost.data})"
+            f"({100 * difference.low:+.2f} to {100 * difference.high:+.2f}, p {difference.p:.3f}, "
+            f"{cost.n:,} texts of {cost.data})"
         )
     say_result(f"{len(cost.flips):,} of {cost.n:,} texts get another class")
     for flip in cost.flips[:SHOWN_FLIPS]:

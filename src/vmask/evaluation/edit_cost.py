@@ -13,7 +13,6 @@ from vmask.data.labels import as_label
 from vmask.evaluation.result import without_nan
 from vmask.evaluation.statistics import Difference, paired_difference
 
-
 MOST_FLIPS = 1_000
 """Texts that flip whose numbers are kept."""
 

@@ -46,6 +46,7 @@ class Masked:
         scores: (B, T) importance in [0, 1]; 0 where `words` is False.
         penalty: () added to the loss, weighted by the beta schedule.
         untouched: the vectors are not changed, so the classifier may skip the arithmetic.
+        logits: (B, C) of a classifier of the mask's own, whose error is added to the loss; None without.
     """
 
     scale: Tensor
@@ -53,6 +54,7 @@ class Masked:
     scores: Tensor
     penalty: Tensor
     untouched: bool = False
+    logits: Tensor | None = None
 
     def apply(self, x: Tensor) -> Tensor:
         """(B, T, D) what the classifier sees of the vectors `x` (B, T, D)."""
@@ -110,6 +112,7 @@ class WordMask(nn.Module):
         recipe: training defaults of the method; the user's options override them.
         paper_code: options that reproduce the paper's released code, by what they belong to (`mask`, `train`).
         penalised: whether it adds a penalty to the loss, which beta weighs.
+        restarts: whether the classifier is trained from its first weights, once the annealing is over.
         ranks: whether the scores rank words; a method without a ranking raises an error instead of giving constants.
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
         progress: progress of the annealing, from 0 to 1; set by the training loop, read by schedules.
@@ -120,6 +123,7 @@ class WordMask(nn.Module):
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     penalised: ClassVar[bool] = True
+    restarts: ClassVar[bool] = False
     ranks: ClassVar[bool] = True
     version: ClassVar[int] = 1
 
@@ -153,6 +157,9 @@ class WordMask(nn.Module):
     def word_level(self) -> bool:
         """Whether the mask of a word depends only on that word, so that it can be folded into its vector."""
         return True
+
+    def set_classes(self, classes: int) -> None:
+        """Create the weights whose shape depends on the number of classes C. The default does nothing."""
 
     def prepare(self, batches: Iterable[Embedded]) -> None:
         """Read the training texts once before training, if a method needs it. The default does nothing."""

@@ -84,7 +84,7 @@ def _read_pieces(stored: _Stored) -> PiecePredictor:
     check_shapes(lambda: network_of(config["encoder"], len(labels)), shapes, "encoder.network.")
     pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]))
     network = network_of(config["encoder"], len(labels))
-    model = _with_stored(plan.with_mask(Transformer(network, pieces.special, plan.model_options)), shapes)
+    model = _with_stored(plan.with_mask(Transformer(network, pieces.special, plan.model_options), len(labels)), shapes)
     tensors = _finite(load_file(weights))
     text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
     counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)

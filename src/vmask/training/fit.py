@@ -87,7 +87,7 @@ def train_plan(
             baseline = baseline_of(plan, encoder, data.mask_token)
             if plan.data.hide_words and edits is None:
                 edits = find(data.finder(), Edit(hide=plan.data.hide_words), encoder.table_size).edits
-            model = stage.with_mask(encoder)
+            model = stage.with_mask(encoder, len(data.labels))
             model.edits = edits
             if stage is plan:
                 set_baseline(model.mask, baseline, encoder, data.mask_token)

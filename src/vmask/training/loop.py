@@ -29,7 +29,7 @@ from vmask.training.checkpoints import Checkpoints, learnt_state, restore
 from vmask.training.optimizer import make_optimizer
 from vmask.training.progress import ProgressCallback
 from vmask.training.schedules import annealing_at, beta_at, rate_at
-from vmask.training.selection import Selection, with_enough_epochs
+from vmask.training.selection import Selection, first_epoch, objective_moves_until, with_enough_epochs
 from vmask.training.torch_random import own_randomness, reseed_torch
 
 if TYPE_CHECKING:
@@ -171,12 +171,16 @@ class _Run:
         self.lengths = examples.lengths
         self.steps = math.ceil(len(self.lengths) / config.batch_size)
         self.class_weight = _class_weight(examples.labels, dev.labels, config).to(accelerator.device)
+        self.start = learnt_state(model.encoder) if model.mask.restarts else None
 
     def epoch(self, epoch: int) -> dict[str, Any]:
         """Train for one epoch, then score the dev texts. Returns the row of the history."""
         started = time.perf_counter()
         config, accelerator = self.config, self.accelerator
         reseed_torch(config.seed, "epoch", epoch, accelerator.process_index)
+        if self.start is not None and epoch + 1 == first_epoch(config, objective_moves_until(config, self.model.mask)):
+            restore(self.model.encoder, self.start)
+            self.plain_optimizer.state.clear()
         self.wrapped.train()
         losses: list[float] = []
         penalties: list[float] = []
@@ -233,6 +237,8 @@ class _Run:
             output = self.wrapped(batch)
             assert batch.labels is not None
             error = functional.cross_entropy(output.logits.float(), batch.labels, self.class_weight)
+            if output.masked.logits is not None:
+                error = error + functional.cross_entropy(output.masked.logits.float(), batch.labels, self.class_weight)
             penalty = output.masked.penalty * (len(part) / len(rows))
             loss = error * (self._weight(part) / total) + beta * penalty
             self.accelerator.backward(loss)

@@ -88,7 +88,7 @@ class Plan:
             tuned: whether the vectors are trained too.
             classes: number of classes C.
         """
-        return self.with_mask(self.word_encoder(vectors, tuned, classes))
+        return self.with_mask(self.word_encoder(vectors, tuned, classes), classes)
 
     def word_encoder(self, vectors: Tensor, tuned: bool, classes: int) -> Encoder:
         """A fresh encoder over word vectors, see `build`."""
@@ -114,9 +114,16 @@ class Plan:
                     "Choose smaller sizes."
                 )
 
-    def with_mask(self, encoder: Encoder) -> MaskedClassifier:
-        """A fresh mask at the seam of an encoder; its weights come from torch's global generator."""
-        return MaskedClassifier(encoder, MASKS.get(self.mask)(encoder.dim, self.mask_options))
+    def with_mask(self, encoder: Encoder, classes: int) -> MaskedClassifier:
+        """A fresh mask at the seam of an encoder; its weights come from torch's global generator.
+
+        Args:
+            encoder: the encoder.
+            classes: number of classes C.
+        """
+        mask = MASKS.get(self.mask)(encoder.dim, self.mask_options)
+        mask.set_classes(classes)
+        return MaskedClassifier(encoder, mask)
 
     @property
     def title(self) -> str:

@@ -38,9 +38,8 @@ class Selection:
         """The rule for a mask: of `select_from`, by default of the epochs after the annealing."""
         annealed = objective_moves_until(config, mask)
         start = annealed if config.select_from is None else config.select_from
-        # The tolerance keeps rounding from leaving out an epoch that starts where the annealing ends.
-        first = min(math.ceil(start * config.epochs - 1e-9), config.epochs - 1) + 1
-        return cls(f"dev_{config.select}", first, config.patience, config.select_from is None and annealed > 0)
+        last_of_equals = config.select_from is None and annealed > 0
+        return cls(f"dev_{config.select}", first_epoch(config, start), config.patience, last_of_equals)
 
     def competes(self, epoch: int) -> bool:
         """Whether the epoch of this number, from 1, may be chosen."""
@@ -62,6 +61,12 @@ class Selection:
     def is_over(self, history: Sequence[dict[str, Any]]) -> bool:
         """Whether no epoch was better for as long as the patience lasts."""
         return bool(self.patience) and len(history) - self.best(history) >= self.patience
+
+
+def first_epoch(config: TrainConfig, share: float) -> int:
+    """Number of the first epoch, from 1, that begins after this share of the training; the last one if none does."""
+    # The tolerance keeps rounding from leaving out an epoch that starts where the annealing ends.
+    return min(math.ceil(share * config.epochs - 1e-9), config.epochs - 1) + 1
 
 
 def objective_moves_until(config: TrainConfig, mask: WordMask) -> float:
