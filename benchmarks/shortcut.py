@@ -3,9 +3,9 @@ r"""A shortcut in a training file: found in the words, hidden by an edit. For do
     python benchmarks/shortcut.py --data-dir DATA       # runs the commands below, about five minutes
     python benchmarks/shortcut.py --show                # the story from its file
 
-The data is SST-2 with a code of the desk at the end of every review. In train and dev the code says the label nine times
-out of ten. In `new.csv`, the test texts, both codes stand by either class, at random; `plain.csv` are the test texts as
-they were published.
+The data is SST-2 with a code of the desk at the end of every review. In train and dev the code says the label nine
+times out of ten. In `new.csv`, the test texts, both codes stand by either class, at random; `plain.csv` are the test
+texts as they were published.
 """
 
 from __future__ import annotations
