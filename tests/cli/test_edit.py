@@ -58,6 +58,9 @@ def test_verify_asks_an_export(vmask, fails, edited, data, tmp_path):
     assert done.json["holds"] is True
     assert done.json["tolerance"] == 1e-6
     assert "is no export" in fails("verify", tmp_path / "out", data, "--export", tmp_path, *columns)
+    alone = vmask("verify", tmp_path / "onnx", data, "--json", *columns).json
+    assert (alone["holds"], alone["accuracy"]) == (True, done.json["accuracy"])
+    assert "an export itself" in fails("verify", tmp_path / "onnx", data, "--export", tmp_path / "onnx", *columns)
 
 
 def test_verify_ends_with_code_1_where_an_answer_moves(vmask, edited, data, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from toy import toy_texts
-from vmask.errors import ConfigError
+from vmask.errors import ConfigError, VmaskError
 from vmask.evaluation.edit_cost import edit_cost
-from vmask.evaluation.verify import verify
+from vmask.evaluation.verify import verify, verify_export
 from vmask.export.answers import answers_of
+from vmask.export.hidden import HIDDEN, ExportReader
 
 pytestmark = pytest.mark.filterwarnings("ignore:These words share a piece")
 TEXTS, LABELS = toy_texts(40)
@@ -96,6 +98,40 @@ def test_exports_of_encoders(masking_encoder, family, format, tmp_path):
     edited.export(tmp_path / "export", format)
     answers = answers_of(tmp_path / "export")
     assert verify(edited.predictor_, TEXTS, exchanges=60, answer=answers, tolerance=1e-6).holds
+    found = verify_export(ExportReader.of(tmp_path / "export"), answers, TEXTS, LABELS, exchanges=60)
+    assert found.holds
+    assert found.accuracy == pytest.approx(edited.score(TEXTS, LABELS))
+    docs = edited.predictor_.prepare(TEXTS)
+    hidden = sum(int(doc.hidden.sum()) for doc in docs if doc.hidden is not None)
+    assert found.visible_share == pytest.approx(1 - hidden / sum(len(doc.spans) for doc in docs))
+
+
+def test_an_export_alone(hard, tmp_path):
+    classifier = hard()
+    classifier.export(tmp_path / "onnx")
+    reader, answers = ExportReader.of(tmp_path / "onnx"), answers_of(tmp_path / "onnx")
+    found, model = verify_export(reader, answers, TEXTS, LABELS, exchanges=300), verify(classifier.predictor_, TEXTS)
+    assert found.holds
+    assert found.visible_share == model.visible_share
+    assert found.accuracy == pytest.approx(classifier.score(TEXTS, LABELS))
+
+
+def test_an_export_whose_list_is_wrong_is_caught(hard, tmp_path):
+    hard().export(tmp_path / "onnx")
+    path = tmp_path / "onnx" / HIDDEN
+    everything = {word: id for id, word in enumerate(hard().predictor_.tokenizer.words) if id > 1}
+    path.write_text(json.dumps(everything), encoding="utf-8")
+    reader, answers = ExportReader.of(tmp_path / "onnx"), answers_of(tmp_path / "onnx")
+    assert not verify_export(reader, answers, TEXTS, exchanges=300).holds
+
+
+@pytest.mark.parametrize("damage", [None, "[]", '{"a": 1e9}', '{"a": "b"}', '{"a": -99999999}', "{", "{}"])
+def test_a_list_that_is_missing_or_damaged_is_said(hard, tmp_path, damage):
+    hard().export(tmp_path / "onnx")
+    path = tmp_path / "onnx" / HIDDEN
+    path.unlink() if damage is None else path.write_text(damage, encoding="utf-8")
+    with pytest.raises(VmaskError):
+        verify_export(ExportReader.of(tmp_path / "onnx"), answers_of(tmp_path / "onnx"), TEXTS, exchanges=30)
 
 
 def test_a_model_that_hides_nothing_cannot_be_verified(fitted):

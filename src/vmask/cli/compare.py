@@ -118,7 +118,7 @@ def _of_models(args: argparse.Namespace) -> Comparison:
         )
     classifiers = {side: load_models(paths, args.device) for side, paths in folders.items()}  # both, before the work
 
-    data = data_of(args, classifiers["a"][0])  # once: both models read the same column
+    data = data_of(args, classifiers["a"][0].about_)  # once: both models read the same column
     keep = {side: keeper(args, folders[side], side) for side in folders}
     evaluations = {
         side: evaluate(classifiers[side], data.texts, **options, **data.options, keep=keep[side]) for side in folders

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from glob import glob, has_magic
 from pathlib import Path
@@ -79,7 +79,7 @@ def _measure(args: argparse.Namespace) -> int:
     options = measuring(args)  # errors in options are reported before a model is loaded
     folders = model_folders(args.model)
     classifiers = load_models(folders, args.device)
-    data = data_of(args, classifiers[0])
+    data = data_of(args, classifiers[0].about_)
     for note in data.notes:
         say(args, note)
     keep = keeper(args, folders)
@@ -250,14 +250,19 @@ class Data:
     options: dict[str, Any]
 
 
-def data_of(args: argparse.Namespace, classifier: TextClassifier) -> Data:
-    """The texts to measure: a split of a dataset, or a whole file; columns default to those of the training."""
+def data_of(args: argparse.Namespace, about: Mapping[str, Any]) -> Data:
+    """The texts to measure: a split of a dataset, or a whole file; columns default to those of the training.
+
+    Args:
+        args: arguments of the command.
+        about: what the model says about its training data.
+    """
     from vmask.data.datasets import Split
     from vmask.evaluation.subjects import load_data
 
     dataset = load_data(
         args.data,
-        classifier.about_,
+        about,
         split=args.split,
         text=args.text,
         label=args.label,
@@ -289,7 +294,7 @@ def _planted(args: argparse.Namespace) -> int:
     if len(folders) > 1:
         raise ConfigError("--planted trains one model anew. Give one folder.")
     classifier = load_models(folders, args.device)[0]
-    data = data_of(args, classifier)
+    data = data_of(args, classifier.about_)
     if not isinstance(data.texts, Dataset):
         raise ConfigError(
             f"--planted trains a model, and {args.data} is one file. Give a dataset or a folder of splits."

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, say_result, shows_progress
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, whole_number
+from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
     from vmask.evaluation.verify import Verification
@@ -22,7 +23,7 @@ IN_EXPORTS = 1e-6
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
-    parser.add_argument("model", metavar="DIR", help="a model folder")
+    parser.add_argument("model", metavar="DIR", help="a model folder, or an export of one (hf or onnx)")
     parser.add_argument("data", metavar="DATA", help="a dataset, a folder of splits, or a file of texts")
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
     parser.add_argument(
@@ -42,9 +43,20 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 def run(args: argparse.Namespace) -> int:
     """Exchange, compare, print; the exit code is 1 if a probability moved."""
     from vmask._core.progress import advancing
+    from vmask.export.folder import exported_files
+
+    check = _of_model if exported_files(Path(args.model)) is None else _of_export
+    with advancing(args.exchanges, "exchanging hidden words") if shows_progress(args) else nullcontext() as advance:
+        found = check(args, advance)
+    if args.json:
+        print_json({**dataclasses.asdict(found), "holds": found.holds})
+    else:
+        _show(found)
+    return 0 if found.holds else FAILED
+
+
+def _of_model(args: argparse.Namespace, progress: Callable[[int], None] | None) -> Verification:
     from vmask.classifier import TextClassifier
-    from vmask.cli.evaluate import data_of
-    from vmask.data.datasets import Split
     from vmask.evaluation.verify import verify
     from vmask.export.answers import answers_of
 
@@ -52,24 +64,33 @@ def run(args: argparse.Namespace) -> int:
     asked: dict[str, Any] = {}
     if args.export:
         asked = {"answer": answers_of(Path(args.export)), "tolerance": IN_EXPORTS}
-    data = data_of(args, classifier).texts
+    texts, labels = _texts(args, classifier.about_)
+    options = {"exchanges": args.exchanges, "seed": args.seed, "progress": progress}
+    return verify(classifier.predictor_, texts, labels, **options, **asked)
+
+
+def _of_export(args: argparse.Namespace, progress: Callable[[int], None] | None) -> Verification:
+    from vmask.evaluation.verify import verify_export
+    from vmask.export.answers import answers_of
+    from vmask.export.hidden import ExportReader
+
+    folder = Path(args.model)
+    if args.export:
+        raise ConfigError(f"{folder} is an export itself. Leave --export out, or name its model folder before it.")
+    reader, answer = ExportReader.of(folder), answers_of(folder)
+    texts, labels = _texts(args, {})
+    options = {"exchanges": args.exchanges, "seed": args.seed, "tolerance": IN_EXPORTS, "progress": progress}
+    return verify_export(reader, answer, texts, labels, **options)
+
+
+def _texts(args: argparse.Namespace, about: Mapping[str, Any]) -> tuple[Sequence[str], Sequence[object] | None]:
+    """The texts to exchange words in, and their labels if they have any."""
+    from vmask.cli.evaluate import data_of
+    from vmask.data.datasets import Split
+
+    data = data_of(args, about).texts
     split = data if isinstance(data, Split) else data.splits[args.split or "test"]
-    title = "exchanging hidden words"
-    with advancing(args.exchanges, title) if shows_progress(args) else nullcontext() as advance:
-        found = verify(
-            classifier.predictor_,
-            split.texts,
-            None if args.unlabelled else split.labels,
-            exchanges=args.exchanges,
-            seed=args.seed,
-            progress=advance,
-            **asked,
-        )
-    if args.json:
-        print_json({**dataclasses.asdict(found), "holds": found.holds})
-    else:
-        _show(found)
-    return 0 if found.holds else FAILED
+    return split.texts, None if args.unlabelled else split.labels
 
 
 def _show(found: Verification) -> None:

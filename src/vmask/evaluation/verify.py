@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vmask._core.random_streams import numpy_stream
 from vmask.data.labels import as_label
 from vmask.errors import ConfigError
+from vmask.export.hidden import ExportReader
 from vmask.inference.contract import Doc
 from vmask.inference.predictor import TextPredictor
 from vmask.inference.visibility import claimed_ids, hidden_words
@@ -37,8 +38,8 @@ class Verification:
         texts: number of texts with exchanged words that were asked.
         greatest: greatest change of a probability.
         tolerance: the largest change that counts as none.
-        visible_types: number of word types of the training texts that are visible.
-        types: number of word types of the training texts.
+        visible_types: number of word types of the training texts that are visible; of an export, of these texts.
+        types: number of word types of the training texts; of an export, of these texts.
         visible_share: share of the running words of these texts that is visible.
         running: number of these running words.
         accuracy: share of these texts that is classified rightly; None without labels.
@@ -94,10 +95,58 @@ def verify(
     Raises:
         ConfigError: if the model hides no word, or none of them stands in the texts.
     """
-    pool = _Pool(predictor)
+    claimed = claimed_ids(predictor.model)
+    if claimed is None:
+        raise ConfigError(HIDES_NOTHING)
+    pool = _Pool(predictor.prepare, claimed, list(predictor.word_counts()))
     ask = answer or (lambda asked: predictor.predict_docs(predictor.prepare(asked)))
+    return _verified(pool, ask, predictor.labels, texts, labels, exchanges, seed, tolerance, progress)
+
+
+def verify_export(
+    reader: ExportReader,
+    answer: Answer,
+    texts: Sequence[str],
+    labels: Sequence[object] | None = None,
+    *,
+    exchanges: int = 10_000,
+    seed: int = 0,
+    tolerance: float = 1e-6,
+    progress: Callable[[int], None] | None = None,
+) -> Verification:
+    """The same for an export, without the model that it was made from; words come from the texts themselves.
+
+    Args:
+        reader: reads texts as the export does, and has the list of its hidden tokens.
+        answer: asks the export.
+        texts: texts to exchange words in.
+        labels: their classes, for the accuracy.
+        exchanges: as in `verify`.
+        seed: of the draws.
+        tolerance: the largest change of a probability that counts as none.
+        progress: is told how many more words were exchanged.
+
+    Raises:
+        ConfigError: if none of its hidden words stands in the texts.
+    """
+    words = dict.fromkeys(word for doc in reader.prepare(list(texts)) for word in doc.words)
+    pool = _Pool(reader.prepare, reader.claimed, list(words))
+    return _verified(pool, answer, reader.labels, texts, labels, exchanges, seed, tolerance, progress)
+
+
+def _verified(
+    pool: _Pool,
+    ask: Answer,
+    classes: Sequence[object],
+    texts: Sequence[str],
+    labels: Sequence[object] | None,
+    exchanges: int,
+    seed: int,
+    tolerance: float,
+    progress: Callable[[int], None] | None,
+) -> Verification:
     rng = numpy_stream(seed, "verify")
-    docs = predictor.prepare(list(texts))
+    docs = pool.prepare(list(texts))
     hidden = pool.hidden(docs)
     running = sum(len(doc.spans) for doc in docs)
     visible = running - sum(int(one.sum()) for one in hidden)
@@ -135,7 +184,7 @@ def verify(
     accuracy = None
     if labels is not None:
         best = np.concatenate([ask(list(texts[at : at + BATCH])).argmax(1) for at in range(0, len(texts), BATCH)])
-        names = [as_label(label) for label in predictor.labels]
+        names = [as_label(label) for label in classes]
         right = [names[one] == as_label(label) for one, label in zip(best, labels, strict=True)]
         accuracy = sum(right) / len(right)
     kept += len(docs) - len(within)
@@ -158,20 +207,20 @@ def verify(
 class _Pool:
     """The words that a model says it does not see.
 
+    Args:
+        prepare: reads texts as the model does.
+        claimed: (V,) whether the model says that it sees an id.
+        words: words to exchange hidden ones for, if they are hidden too.
+
     Attributes:
-        types: number of visible words of the training texts, and of all.
+        types: number of visible ones of these words, and of all.
         by_size: number of ids -> the hidden words that have as many.
     """
 
-    def __init__(self, predictor: TextPredictor) -> None:
-        self.predictor = predictor
-        claimed = claimed_ids(predictor.model)
-        if claimed is None:
-            raise ConfigError(HIDES_NOTHING)
-        self._claimed = claimed
-        self._special = len(predictor.prepare([""])[0].ids)  # tokens that stand around any text
-        words = list(predictor.word_counts())
-        docs = predictor.prepare(words)
+    def __init__(self, prepare: Callable[[list[str]], list[Doc]], claimed: NDArray[np.bool_], words: list[str]) -> None:
+        self.prepare, self._claimed = prepare, claimed
+        self._special = len(prepare([""])[0].ids)  # tokens that stand around any text
+        docs = prepare(words)
         alone = [number for number, doc in enumerate(docs) if doc.words == (words[number],)]
         hidden = self.hidden([docs[number] for number in alone])
         self.types = sum(not one.all() for one in hidden), len(alone)
@@ -194,7 +243,7 @@ class _Pool:
         todo = list(range(len(docs)))
         for _ in range(TRIES):
             drawn = [self._drawn(docs[number], hidden[number], rng) for number in todo]
-            read = self.predictor.prepare([text for text, _ in drawn])
+            read = self.prepare([text for text, _ in drawn])
             left = []
             for number, (text, count), doc, now in zip(todo, drawn, read, self.hidden(read), strict=True):
                 if count and len(doc.ids) == len(docs[number].ids) and np.array_equal(now, hidden[number]):

@@ -16,6 +16,7 @@ from vmask.export import Written
 from vmask.export.card import encoder_onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.hf import does_nothing, folded_network, sample_texts, seam_table, unfoldable
+from vmask.export.hidden import write_hidden
 from vmask.export.onnx import FIX, MODEL, check_installed, export_module, onnx_session
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.output import to_probabilities
@@ -107,6 +108,7 @@ def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
     note = f"mask kept in the graph: {reason[0].lower()}{reason[1:]}" if reason else "mask folded into the word vectors"
     if does_nothing(model):
         note = nothing_to_fold(mask)
+    write_hidden(trained.predictor.model, predictor.tokenizer.backend.id_to_token, folder)
     (folder / CARD).write_text(encoder_onnx_card(trained, (note,)), encoding="utf-8")
     files = sorted(file.name for file in folder.iterdir())
     config = {

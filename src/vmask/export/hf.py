@@ -17,6 +17,7 @@ from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
+from vmask.export.hidden import write_hidden
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.folding import fold
 from vmask.inference.output import to_probabilities
@@ -60,6 +61,7 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     difference = check_predictions(run_hf(folder, texts), expected, "The folder", fix)
     masked = not does_nothing(predictor.model)
     note = f"mask {name} folded into the embedding matrix" if masked else nothing_to_fold(name)
+    write_hidden(trained.predictor.model, predictor.tokenizer.backend.id_to_token, folder)
     (folder / CARD).write_text(hf_card(trained, (note,), masked), encoding="utf-8")
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     files = sorted({*(file.name for file in folder.iterdir()), CONFIG})

@@ -24,6 +24,7 @@ from vmask.export import Written
 from vmask.export.card import onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.graph import WordGraph, word_graph
+from vmask.export.hidden import write_hidden
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.predictor import WordPredictor
 from vmask.text.vocabulary import WordTokenizer
@@ -60,6 +61,7 @@ def write_onnx(trained: TrainedModel, folder: Path) -> Written:
     expected = predictor.predict_docs(predictor.prepare(texts))
     difference = check_predictions(run_onnx(folder, texts), expected, "The ONNX file", FIX)
     notes = (_mask_note(trained.plan.mask, graph, predictor),)
+    write_hidden(trained.predictor.model, tokenizer.words.__getitem__, folder)
     (folder / CARD).write_text(onnx_card(trained, notes), encoding="utf-8")
     (folder / CONFIG).write_text(to_json(_config(trained, tokenizer, graph, folder)), encoding="utf-8")
     return Written(graph.mask is None, difference, notes)
