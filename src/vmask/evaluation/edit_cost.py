@@ -71,18 +71,22 @@ def edit_cost(
         texts: the texts.
         labels: their classes, or None.
     """
-    old, new = before.predict(texts), after.predict(texts)
+    return compare_predictions(texts, before.predict(texts).tolist(), after.predict(texts).tolist(), labels)
+
+
+def compare_predictions(
+    texts: Sequence[str], old: Sequence[Any], new: Sequence[Any], labels: Sequence[Any] | None
+) -> EditCost:
+    """Compare predicted classes of texts, one for each, before and after an edit; `labels` are the true ones."""
     flips = tuple(
         Flip(number, text, None if labels is None else labels[number], a, b)
-        for number, (text, a, b) in enumerate(zip(texts, old.tolist(), new.tolist(), strict=True))
+        for number, (text, a, b) in enumerate(zip(texts, old, new, strict=True))
         if a != b
     )
     if labels is None:
         return EditCost(len(texts), float("nan"), float("nan"), None, flips)
     truth = [as_label(label) for label in labels]
-    right = [
-        np.array([as_label(a) == b for a, b in zip(one.tolist(), truth, strict=True)], float) for one in (old, new)
-    ]
+    right = [np.array([as_label(a) == b for a, b in zip(one, truth, strict=True)], float) for one in (old, new)]
     return EditCost(
         len(texts), float(right[0].mean()), float(right[1].mean()), paired_difference(right[1], right[0]), flips
     )
