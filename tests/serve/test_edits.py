@@ -23,6 +23,7 @@ from vmask.serve import api as serve_api
 from vmask.serve import edits as serve_edits
 from vmask.serve.edits import MAX_KEPT, Editor
 from vmask.serve.loaded_model import Examples, LoadedModel
+from vmask.serve.queries import ExplanationQuery, hidden_words_query, prediction_query, top_class_query
 
 TEXTS = [TEXT, "the plot is dreadful and the cast tries hard", "Lovely, lovely", "", "unheard-of wørds"]
 JSON = {"Content-Type": "application/json"}
@@ -255,6 +256,32 @@ def test_only_texts_with_an_edited_word_are_predicted_again(make_client, fitted)
     with_word = [text for text in model.examples.texts if "town" in text.split()]
     assert asked == with_word
     assert found["affected"] == len(with_word) > 0
+
+
+def test_texts_with_hidden_words_are_predicted_again_if_the_mask_compares_words(classifiers):
+    """All hidden words are read as the first of them, which may be another one after the edit."""
+    for kind, again in (("compares", True), ("edited", False)):
+        model = with_examples("m", classifiers[kind])
+        affected = Editor(model).edited(["town"], []).affected
+        texts = [text.split() for text in model.examples.texts]
+        hidden_before = {row for row, words in enumerate(texts) if {"the", "film"} & {*words}}
+        edited = {row for row, words in enumerate(texts) if "town" in words}
+        assert hidden_before - edited
+        assert set(affected) == (hidden_before | edited if again else edited)
+
+
+def test_queries_of_an_edited_model_are_not_joined_with_others(fitted):
+    model = with_examples("m", fitted)
+    others = [Editor(model).edited([word], []).model for word in ("lovely", "film")]
+    explanation = ExplanationQuery("mask", None, None, 0, {})
+    for query in (
+        prediction_query,
+        top_class_query,
+        lambda one: hidden_words_query(one, "zero"),
+        explanation.model_query,
+    ):
+        assert len({query(one).key for one in (model, *others)}) == 3
+        assert query(others[0]) == query(Editor(model).edited(["lovely"], []).model)  # of two clients
 
 
 def test_the_same_edit_is_made_once_and_few_are_kept(fitted):
