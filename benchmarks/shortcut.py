@@ -28,7 +28,9 @@ LEAK = 0.9
 """Share of the training texts whose code is that of their class."""
 COMMANDS = [
     "vmask train desk --out model --seed 0 --quiet",
-    "vmask words model --top 4 --min-count 20",
+    "vmask words model --top 5 --min-count 500",
+    "vmask explain model --input desk/dev.csv --method occlusion --out dev.jsonl --quiet",
+    "vmask words --explanations dev.jsonl --by absolute --top 5",
     "vmask evaluate model new.csv",
     "vmask edit model edited --hide qx17,qx42 --data new.csv",
     "vmask verify edited new.csv",
@@ -92,7 +94,7 @@ def run(data_dir: str) -> None:
             steps.append({"command": command, "output": output(command, folder)})
         accuracy = {
             model: {
-                file: json.loads(output(f"vmask evaluate {model} {file}.csv --json", folder))["metrics"]["accuracy"]
+                file: json.loads(output(f"vmask evaluate {model} {file}.csv --json", folder))["accuracy"]
                 for file in FILES
             }
             for model in MODELS

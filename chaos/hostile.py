@@ -225,8 +225,9 @@ BODIES = {
     "long number": b'{"texts": ' + b"1" * 4_000_000 + b"}",
 }
 FIELDS = {
-    "predict": ("texts", "model", "hidden", "hide", "words", "none"),
-    "explain": ("texts", "model", "explainer", "target", "hide", "seed", "options", "__class__"),
+    "predict": ("texts", "model", "hidden", "hide", "words", "edit", "none"),
+    "explain": ("texts", "model", "explainer", "target", "hide", "seed", "options", "edit", "__class__"),
+    "edit": ("model", "edit", "none"),
 }
 
 

@@ -228,11 +228,14 @@ def _fields(server: Server) -> Iterator[Case]:
     for route, fields in FIELDS.items():
         for name, body in BODIES.items():
             yield _ask(server, f"body:{route} {name}", f"/api/{route}", body, JSON)
-        for field in fields:
-            for name, value in VALUES.items():
-                texts = "" if field == "texts" else f'"texts": [{json.dumps(TEXT)}], '
-                body = f'{{{texts}"{field}": {value}}}'.encode()
+        required, filler = ("edit", "{}") if route == "edit" else ("texts", f"[{json.dumps(TEXT)}]")
+        first = f'"{required}": {filler}, '
+        for name, value in VALUES.items():
+            for field in fields:
+                body = f'{{{"" if field == required else first}"{field}": {value}}}'.encode()
                 yield _ask(server, f"{route}:{field} {name}", f"/api/{route}", body, JSON)
+            body = f'{{{"" if route == "edit" else first}"edit": {{"hide": {value}, "show": {value}}}}}'.encode()
+            yield _ask(server, f"{route}:edit of {name}", f"/api/{route}", body, JSON)
 
 
 def _options(server: Server) -> Iterator[Case]:

@@ -16,7 +16,7 @@ from toy import toy_texts
 from vmask import TextClassifier
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.export.answers import answers_of
-from vmask.inference.edits import Edit, resolve
+from vmask.inference.edits import Edit, finder_of, resolve
 from vmask.inference.folding import fold
 from vmask.masks import MASKS
 from vmask.text.batches import collate
@@ -106,6 +106,39 @@ def test_edits_that_cannot_be(fitted, edit, message):
 def test_an_unknown_word_beside_a_known_one_is_told(fitted):
     edited = resolve(fitted.predictor_, Edit(hide=("film", "xylophone")))
     assert (edited.hidden, edited.unknown) == (("film",), ("xylophone",))
+
+
+def test_what_finds_words_can_be_kept_for_further_edits(fitted_encoder, fitted):
+    for classifier in (fitted, fitted_encoder()):
+        predictor = classifier.predictor_
+        finder = finder_of(predictor)
+        for edit in (Edit(hide=("delightful",)), Edit(hide=("superb",), show=("film",))):
+            one, other = resolve(predictor, edit), resolve(predictor, edit, finder=finder)
+            assert torch.equal(one.edits, other.edits)
+            assert (one.hidden, one.shown, one.unknown, one.also) == (
+                other.hidden,
+                other.shown,
+                other.unknown,
+                other.also,
+            )
+
+
+@pytest.mark.parametrize("encoder", [False, True])
+def test_an_edit_at_once_answers_as_any_other(fitted, fitted_encoder, encoder):
+    predictor = (fitted_encoder() if encoder else fitted).predictor_
+    edits = resolve(predictor, Edit(hide=("superb",), show=("film",))).edits
+    docs = predictor.edited(edits).prepare(["a superb film", "a film"])
+    expected = predictor.edited(edits).predict_docs(docs)
+    assert np.array_equal(predictor.with_edits(edits).predict_docs(docs), expected)
+    assert predictor.with_edits(edits).model.encoder is predictor.model.encoder
+
+
+def test_words_of_any_model_are_listed_by_count(fitted, fitted_encoder):
+    for classifier in (fitted, fitted_encoder("bert", "base")):
+        listed = classifier.predictor_.words_by_count()
+        assert {word.word: word.count for word in listed} == classifier.predictor_.word_counts()
+        assert [(-word.count, word.word) for word in listed] == sorted((-word.count, word.word) for word in listed)
+        assert all(np.isnan(word.score) for word in listed)
 
 
 def test_an_edit_of_a_classifier_is_a_copy(fitted):

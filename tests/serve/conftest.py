@@ -1,4 +1,4 @@
-"""A tiny served model, a client that speaks to the app in this process, and models that a test can hold up."""
+"""A tiny served model, a client that speaks to the app in this process, models that a test can hold up, a browser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 from starlette.testclient import TestClient
 
+from serve.browser import ARGUMENTS, Watch, find_browser
 from serve.helpers import BASE_URL, WAIT, Gate
 from toy import toy_texts, write_csv
 from vmask import TextClassifier
@@ -104,3 +105,43 @@ def gated(make_client, models):
     yield make
     for gate in gates:
         gate.open.set()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=find_browser(), args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def context(browser, site):
+    """A window before the `site` of a file of tests."""
+    from playwright.sync_api import expect
+
+    found = browser.new_context(viewport={"width": 1280, "height": 860}, reduced_motion="reduce", base_url=site.address)
+    found.set_default_timeout(20_000)
+    expect.set_options(timeout=20_000)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def watch(context, site):
+    """What the page complains about, which must be nothing."""
+    watching = Watch(context, site.address)
+    yield watching
+    watching.check()
+
+
+@pytest.fixture
+def page(context, watch):
+    """The page as it opens, with its words coloured."""
+    found = context.new_page()
+    found.goto("/")
+    found.locator(".word").first.wait_for()
+    return found

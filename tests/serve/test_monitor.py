@@ -52,7 +52,7 @@ def test_models_and_what_they_did(client, models):
     assert found["vmask_texts_total", name, "explain"] == 1
     assert found["vmask_model_seconds_total", name, "explain"] > 0
     assert {key[3] for key in found if key[0] == "vmask_model_info"} == {one.name for one in models}
-    assert {key[1] for key in found if key[0] == "vmask_queue_length"} == {"predict", "explain", "table"}
+    assert {key[1] for key in found if key[0] == "vmask_queue_length"} == {"predict", "explain", "table", "edit"}
 
 
 def test_the_queue_is_seen(gated, pool):

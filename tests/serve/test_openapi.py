@@ -32,6 +32,7 @@ ROUTES = {
     "/api/examples": "GET",
     "/api/predict": "POST",
     "/api/explain": "POST",
+    "/api/edit": "POST",
     "/api/table": "POST",
     "/metrics": "GET",
 }

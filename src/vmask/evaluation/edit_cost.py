@@ -57,13 +57,16 @@ class EditCost:
     data: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON values; texts that flip by their numbers."""
-        row: dict[str, Any] = {"data": self.data, "n": self.n, "flips": len(self.flips)}
+        """Name of the texts, numbers, and the texts that flip by their numbers, as JSON values."""
+        return {"data": self.data, **self.numbers(), "flipped": [flip.number for flip in self.flips[:MOST_FLIPS]]}
+
+    def numbers(self) -> dict[str, Any]:
+        """The numbers as JSON values."""
+        row: dict[str, Any] = {"n": self.n, "flips": len(self.flips)}
         if self.difference is not None:
             ends = {"difference": self.difference.value, "low": self.difference.low, "high": self.difference.high}
             row |= {"accuracy_before": self.before, "accuracy_after": self.after, **ends, "p": self.difference.p}
-        numbers = [flip.number for flip in self.flips[:MOST_FLIPS]]
-        return {**{name: without_nan(value) for name, value in row.items()}, "flipped": numbers}
+        return {name: without_nan(value) for name, value in row.items()}
 
 
 def edit_cost(
@@ -78,17 +81,29 @@ def edit_cost(
         labels: their classes, or None.
         data: name of the texts.
     """
-    old, new = before.predict(texts), after.predict(texts)
+    return compare_predictions(texts, before.predict(texts).tolist(), after.predict(texts).tolist(), labels, data)
+
+
+def compare_predictions(
+    texts: Sequence[str], old: Sequence[Any], new: Sequence[Any], labels: Sequence[Any] | None, data: str = ""
+) -> EditCost:
+    """Compare predicted classes of texts, one for each, before and after an edit.
+
+    Args:
+        texts: the texts.
+        old: predicted classes before.
+        new: predicted classes after.
+        labels: the true classes, or None.
+        data: name of the texts.
+    """
     flips = tuple(
         Flip(number, text, None if labels is None else labels[number], a, b)
-        for number, (text, a, b) in enumerate(zip(texts, old.tolist(), new.tolist(), strict=True))
+        for number, (text, a, b) in enumerate(zip(texts, old, new, strict=True))
         if a != b
     )
     if labels is None:
         return EditCost(len(texts), float("nan"), float("nan"), None, flips, data)
     truth = [as_label(label) for label in labels]
-    right = [
-        np.array([as_label(a) == b for a, b in zip(one.tolist(), truth, strict=True)], float) for one in (old, new)
-    ]
+    right = [np.array([as_label(a) == b for a, b in zip(one, truth, strict=True)], float) for one in (old, new)]
     difference = paired_difference(right[1], right[0])
     return EditCost(len(texts), float(right[0].mean()), float(right[1].mean()), difference, flips, data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -69,23 +70,33 @@ class Edited:
     also: tuple[str, ...] = ()
 
 
-def resolve(predictor: TextPredictor, edit: Edit, before: Mapping[str, Sequence[str]] | None = None) -> Edited:
+def resolve(
+    predictor: TextPredictor,
+    edit: Edit,
+    before: Mapping[str, Sequence[str]] | None = None,
+    finder: Finder | None = None,
+) -> Edited:
     """Find the ids of the words of an edit in the vocabulary of a model.
 
     Args:
         predictor: the model.
         edit: the words.
         before: `hidden` and `shown` words of earlier edits, which stay unless this one decides otherwise.
+        finder: that of `finder_of`, for many edits of a model.
 
     Raises:
         ConfigError: if a word is to be hidden and shown, is read as several words, or nothing of it is known.
     """
-    if isinstance(predictor, WordPredictor):
-        finder: Finder = WordFinder(predictor.tokenizer)
-    else:
-        assert isinstance(predictor, PiecePredictor)
-        finder = PieceFinder(predictor.tokenizer, predictor.table.words)
+    finder = finder or finder_of(predictor)
     return find(finder, _merged(before or {}, edit, finder.known), predictor.model.encoder.table_size)
+
+
+def finder_of(predictor: TextPredictor) -> Finder:
+    """What finds words in the vocabulary of a model. It takes a while to make, so keep it for further edits."""
+    if isinstance(predictor, WordPredictor):
+        return WordFinder(predictor.tokenizer)
+    assert isinstance(predictor, PiecePredictor)
+    return PieceFinder(predictor.tokenizer, predictor.table.words)
 
 
 def find(finder: Finder, edit: Edit, size: int) -> Edited:
@@ -185,13 +196,15 @@ class PieceFinder:
 
     def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
         """Words of the training texts that share a piece with an edited word, most frequent first."""
-        changed = edits.numpy() != 0
-        docs = self.tokenizer.encode(self.known)
-        return tuple(
-            word
-            for word, pieces in zip(self.known, docs, strict=True)
-            if word.casefold() not in named and changed[pieces.ids].any()
-        )
+        ids, rows = self._pieces
+        words = (self.known[row] for row in np.unique(rows[edits.numpy()[ids] != 0]))
+        return tuple(word for word in words if word.casefold() not in named)
+
+    @cached_property
+    def _pieces(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """(P,) ids of the pieces of all known words, and the number of the word that each belongs to."""
+        ids = [pieces.ids for pieces in self.tokenizer.encode(self.known)]
+        return np.concatenate([np.zeros(0, np.int32), *ids]), np.repeat(np.arange(len(ids)), [len(one) for one in ids])
 
 
 def _merged(before: Mapping[str, Sequence[str]], edit: Edit, known: Sequence[str]) -> Edit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from vmask.errors import ModelFolderError, NoWordScores
 from vmask.inference.contract import Doc
-from vmask.inference.predictor import TextPredictor, WordImportance, ranked
+from vmask.inference.predictor import TextPredictor, WordImportance, by_count, ranked
 from vmask.inference.visibility import with_hidden
 from vmask.models.contract import MaskedClassifier
 from vmask.pretrained.encoders import plain_config
@@ -133,9 +134,13 @@ class PiecePredictor(TextPredictor):
         rows = zip(self.table.words, self.table.scores.tolist(), self.table.counts.tolist(), strict=True)
         return ranked(WordImportance(word, score, count, True) for word, score, count in rows if count >= min_count)
 
+    def words_by_count(self) -> list[WordImportance]:
+        """All words of the training texts, most frequent first, for a model without a ranking: scores are NaN."""
+        return by_count(WordImportance(word, math.nan, count, True) for word, count in self.word_counts().items())
+
     def edited(self, edits: Tensor | None) -> Self:
         """The same model with other edits; the importance of words that have such a piece is that of the word alone."""
-        clone = super().edited(edits)
+        clone = self.with_edits(edits)
         if clone.model.edits is not None and self.ranks_words and len(self.table.words):
             changed = clone.model.edits.cpu().numpy() != 0
             scores = self.table.scores.copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,6 +101,10 @@ class TextPredictor(BasePredictor):
 
     def edited(self, edits: Tensor | None) -> Self:
         """The same model with other edits (V,), see `MaskedClassifier`; the weights are shared."""
+        return self.with_edits(edits)
+
+    def with_edits(self, edits: Tensor | None) -> Self:
+        """As `edited`, at once: what is stored of the importance of words stays that of before."""
         clone = copy.copy(self)
         clone.model = MaskedClassifier(self.model.encoder, self.model.mask).eval()
         clone.model.edits = None if edits is None else edits.to(self.device, torch.int8)
@@ -156,6 +161,10 @@ class TextPredictor(BasePredictor):
         Raises:
             NoWordScores: if the method learns no ranking.
         """
+        raise NotImplementedError
+
+    def words_by_count(self) -> list[WordImportance]:
+        """All words of the training texts, most frequent first, for a model without a ranking: scores are NaN."""
         raise NotImplementedError
 
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
@@ -278,6 +287,11 @@ def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
     return sorted(words, key=lambda w: (-w.score, -w.count, w.word))
 
 
+def by_count(words: Iterable[WordImportance]) -> list[WordImportance]:
+    """Most frequent first; ties by alphabet."""
+    return sorted(words, key=lambda w: (-w.count, w.word))
+
+
 def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:
     """(W,) scores of words from those of their pieces (T,)."""
     return values if doc.owners is None else mean_over_pieces(values, doc.owners, len(doc.spans))
@@ -366,6 +380,13 @@ class WordPredictor(TextPredictor):
             WordImportance(word, float(scores[i]), int(self.counts[i]), bool(self.known[i]))
             for i, word in enumerate(self.tokenizer.words)
             if i >= SPECIAL_WORDS and self.counts[i] >= min_count
+        )
+
+    def words_by_count(self) -> list[WordImportance]:
+        """All words of the training texts, most frequent first, for a model without a ranking: scores are NaN."""
+        return by_count(
+            WordImportance(self.tokenizer.words[i], math.nan, int(self.counts[i]), bool(self.known[i]))
+            for i in np.flatnonzero(self.counts[SPECIAL_WORDS:]) + SPECIAL_WORDS
         )
 
     @torch.no_grad()

@@ -15,13 +15,22 @@ from vmask.explain import EXPLAINERS
 from vmask.explain.highlight import AGAINST, FOR, STRONG
 from vmask.serve.batcher import Batcher, ModelQuery, PendingQuery
 from vmask.serve.config import ServeConfig
+from vmask.serve.edits import EditedModel, Editor
 from vmask.serve.http_errors import InvalidRequest, NotFound, RequestTimeout
 from vmask.serve.jobs import Check, JobQueue, await_result
 from vmask.serve.loaded_model import LoadedModel, find_model
 from vmask.serve.monitor import Metrics
 from vmask.serve.page import available_explainers, check_options, describe_explainer, describe_hides, is_instant
 from vmask.serve.queries import ExplanationQuery, Prediction, hidden_words_query, prediction_query, top_class_query
-from vmask.serve.schemas import ExamplesQuery, ExplainRequest, PredictRequest, TableQuery, WordsQuery
+from vmask.serve.schemas import (
+    EditRequest,
+    ExamplesQuery,
+    ExplainRequest,
+    PredictRequest,
+    TableQuery,
+    WordEdit,
+    WordsQuery,
+)
 from vmask.serve.tables import Table, read_table, summarize_table, text_column, write_table
 
 EXAMPLE_SECONDS = 2.0
@@ -29,7 +38,7 @@ EXAMPLE_SECONDS = 2.0
 
 
 class Api:
-    """The models, and the threads that compute: one for quick queries, one for explanations, one for tables.
+    """The models, and the threads that compute: one each for quick queries, explanations, tables, and edits of models.
 
     Args:
         models: the models, at least one.
@@ -40,11 +49,14 @@ class Api:
     def __init__(self, models: Sequence[LoadedModel], settings: ServeConfig, metrics: Metrics) -> None:
         self.models, self.settings, self._metrics = list(models), settings, metrics
         self._batcher, self._jobs = Batcher(self._record_batch), JobQueue(settings.max_queue)
-        self._tables = JobQueue(settings.max_connections, "tables")  # a request has one at a time, so none is refused
+        # A request has one of these at a time, so none is refused.
+        self._tables, self._edits = (JobQueue(settings.max_connections, name) for name in ("tables", "edits"))
         self._example_queries: dict[str, PendingQuery] = {}
+        self._editors = {model.name: Editor(model) for model in self.models}
         metrics.track_queue("predict", self._batcher.__len__)
         metrics.track_queue("explain", self._jobs.__len__)
         metrics.track_queue("table", self._tables.__len__)
+        metrics.track_queue("edit", self._edits.__len__)
 
     def _record_batch(self, query: ModelQuery, texts: int, seconds: float) -> None:
         operation, model = query.key[:2]
@@ -60,7 +72,7 @@ class Api:
 
     def close(self, seconds: float = 0.0) -> bool:
         """Cancel all work, wait up to `seconds` for each thread, and return whether all have ended."""
-        workers = (self._jobs, self._tables, self._batcher)
+        workers = (self._jobs, self._tables, self._edits, self._batcher)
         for worker in workers:
             worker.close()  # all at once, then wait
         ended = [worker.close(seconds) for worker in workers]
@@ -80,7 +92,7 @@ class Api:
 
     async def predict(self, request: Request, body: PredictRequest) -> dict[str, Any]:
         """Predict texts, with hidden words if requested."""
-        model = find_model(self.models, body.model)
+        model = (await self._edited(request, body.model, body.edit)).model
         self._check_texts(body.texts, self.settings.max_texts)
         hide = _check_hide(model, body.hide)
         query, items = prediction_query(model), list[Any](body.texts)
@@ -97,7 +109,7 @@ class Api:
     async def explain(self, request: Request, body: ExplainRequest) -> dict[str, Any]:
         """Explain texts: by an instant explainer at once, by another one in the queue."""
         began = time.perf_counter()
-        model = find_model(self.models, body.model)
+        model = (await self._edited(request, body.model, body.edit)).model
         self._check_texts(body.texts, self.settings.max_explain_texts)
         method = body.explainer or ("mask" if model.ranks_words else "lime")
         explainer = EXPLAINERS.get(method)
@@ -156,6 +168,44 @@ class Api:
             "accuracy": sum(example["right"] for example in all_examples) / len(all_examples),
             "examples": matches[query.offset : query.offset + query.limit],
         }
+
+    async def edit(self, request: Request, body: EditRequest) -> dict[str, Any]:
+        """Return what an edit does to the examples of a model, without `cost` while they are being predicted."""
+        edited = await self._edited(request, body.model, body.edit)
+        answer = edited.describe()
+        before = self._predict_examples(find_model(self.models, body.model))
+        if before is None:
+            return answer
+        try:
+            old = await await_result(request, before.future, EXAMPLE_SECONDS, cancel=False)
+        except RequestTimeout:
+            return {**answer, "preparing": before.progress}
+        if edited.pending is None:
+            edited.pending = self._submit(edited.model, top_class_query(edited.model), edited.affected_texts())
+        pending = edited.pending
+        edited.waiting += 1
+        try:
+            new = await await_result(request, pending.future, EXAMPLE_SECONDS, cancel=False)
+        except RequestTimeout:
+            return {**answer, "preparing": pending.progress}
+        except Exception as error:
+            if edited.waiting == 1:  # nobody else waits for the answer that this client does not
+                edited.drop(error)
+            raise
+        finally:
+            edited.waiting -= 1
+        return {**answer, "cost": await asyncio.to_thread(edited.cost, old, new)}
+
+    async def _edited(self, request: Request, name: str | None, edit: WordEdit | None) -> EditedModel:
+        """Return a model with the edit of a request."""
+        model = find_model(self.models, name)
+        if edit is None:
+            return EditedModel(model)
+        words, limit = len(edit.hide) + len(edit.show), self.settings.max_edit_words
+        if words > limit:
+            raise InvalidRequest(f"The edit has {words:,} words; the limit is {limit:,}. Leave some out.")
+        editor, hide, show = self._editors[model.name], edit.hide, edit.show
+        return await self._edits.run(request, lambda check: editor.edited(hide, show))
 
     def _predict_examples(self, model: LoadedModel) -> PendingQuery | None:
         """Return the query for the predictions of the examples of a model, submitted on the first call."""
@@ -232,7 +282,10 @@ def _prediction_json(model: LoadedModel, prediction: Prediction, words: bool) ->
         "unseen": prediction.unseen,
     }
     if words:
-        values["words"] = [{"start": start, "end": end} for start, end in prediction.spans]
+        values["words"] = [
+            {"start": start, "end": end, "hidden": hidden}
+            for (start, end), hidden in zip(prediction.spans, prediction.hidden, strict=True)
+        ]
     return values
 
 
@@ -243,12 +296,19 @@ def _words_json(model: LoadedModel, query: WordsQuery) -> dict[str, Any]:
         matches.sort(key=lambda word: -word.count)  # stable: words of equal count stay in the order of importance
     elif query.sort == "word":
         matches.sort(key=lambda word: word.word)
+    listed = matches[query.offset : query.offset + query.limit]
     return {
         "model": model.name,
         "total": len(matches),
         "words": [
-            {"word": word.word, "score": word.score, "count": word.count, "known": word.known}
-            for word in matches[query.offset : query.offset + query.limit]
+            {
+                "word": word.word,
+                "score": word.score if model.ranks_words else None,
+                "count": word.count,
+                "known": word.known,
+                "hidden": hidden,
+            }
+            for word, hidden in zip(listed, model.hides_words([word.word for word in listed]), strict=True)
         ],
     }
 

@@ -112,7 +112,8 @@ def build_app(models: Sequence[LoadedModel], settings: ServeConfig) -> FastAPI:
     app.state.api, app.state.metrics = api, metrics
     _add_error_handlers(app)
     app.router.routes.extend(Route(path, file, methods=["GET"]) for path, file in static_files.items())
-    _add_routes(app, api, metrics)
+    _add_service_routes(app, api, metrics)
+    _add_api_routes(app, api)
     paths = {getattr(route, "path", "") for route in app.routes}
     public = {*static_files, "/docs", "/openapi.json", "/healthz"}
     app.add_middleware(SecurityMiddleware, settings=settings, public=public, on_fault=metrics.faults.inc)
@@ -136,7 +137,7 @@ def _error_responses(*codes: int) -> dict[int | str, dict[str, Any]]:
     return {code: {"model": schemas.Problem, "description": descriptions[code]} for code in (401, *codes)}
 
 
-def _add_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
+def _add_service_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
         return docs_page(app.openapi(), str(request.base_url).rstrip("/"))
@@ -146,6 +147,15 @@ def _add_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
         """Whether the server is running."""
         return SafeJsonResponse({"status": "ok", "version": __version__, "models": len(api.models)})
 
+    text = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics"}
+
+    @app.get("/metrics", response_class=Response, responses={200: text, **_error_responses()})
+    async def render_metrics() -> Response:
+        """Metrics for Prometheus: requests, latencies, faults, queues, the models, the process."""
+        return Response(metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_api_routes(app: FastAPI, api: Api) -> None:
     @app.get("/api/options", response_model=schemas.Options, responses=_error_responses(422))
     async def options(query: NoQuery) -> Response:
         """The models, explainers and their options, and the limits of requests."""
@@ -153,7 +163,7 @@ def _add_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
 
     @app.get("/api/words", response_model=schemas.Words, responses=_error_responses(404, 422))
     async def words(query: Annotated[schemas.WordsQuery, Query()]) -> Response:
-        """The words of a model by their global importance, count or name."""
+        """The words of a model by their global importance, count or name, and which of them it does not see."""
         return SafeJsonResponse(await api.words(query))
 
     preparing = {"model": schemas.Preparing, "description": "The examples are being predicted; try again soon"}
@@ -180,6 +190,18 @@ def _add_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
         """Score the words of texts. Slow explanations wait in a queue; close the connection to cancel one."""
         return SafeJsonResponse(await api.explain(request, body))
 
+    measuring = {"model": schemas.MeasuredEdit, "description": "The test texts are being predicted; ask again"}
+
+    @app.post(
+        "/api/edit",
+        response_model=schemas.MeasuredEdit,
+        responses={202: measuring, **_error_responses(400, 404, 413, 422, 429)},
+    )
+    async def edit(request: Request, body: schemas.EditRequest, query: NoQuery) -> Response:
+        """What it costs to hide words from a model or to show them to it, on its test texts. Nothing is stored."""
+        answer = await api.edit(request, body)
+        return SafeJsonResponse(answer, 200 if answer["preparing"] is None else 202)
+
     @app.post(
         "/api/table",
         response_class=Response,
@@ -199,13 +221,6 @@ def _add_routes(app: FastAPI, api: Api, metrics: Metrics) -> None:
             "X-Empty-Texts": str(scored["empty"]),
         }
         return Response(scored["csv"], media_type="text/csv; charset=utf-8", headers=headers)
-
-    text = {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "The metrics"}
-
-    @app.get("/metrics", response_class=Response, responses={200: text, **_error_responses()})
-    async def render_metrics() -> Response:
-        """Metrics for Prometheus: requests, latencies, faults, queues, the models, the process."""
-        return Response(metrics.render(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def safe_stem(filename: str) -> str:
@@ -262,6 +277,7 @@ def validation_message(error: dict[str, Any], parameters: Sequence[str] = ()) ->
         available = f"There are: {', '.join(parameters)}." if parameters else "This request has none."
         return f"There is no query parameter {name!r}.{did_you_mean(name, parameters)} {available}"
     if kind == "extra_forbidden":
-        fields = {*schemas.PredictRequest.model_fields, *schemas.ExplainRequest.model_fields}
+        bodies = (schemas.PredictRequest, schemas.ExplainRequest, schemas.EditRequest, schemas.WordEdit)
+        fields = {field for body in bodies for field in body.model_fields}
         return f"There is no field {name!r}.{did_you_mean(name, fields)} /docs lists those that there are."
     return f"{name}: {message[:1].lower()}{message[1:]}."

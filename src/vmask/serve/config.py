@@ -49,6 +49,7 @@ class ServeConfig:
     max_table_rows: int = option(10_000, "rows of a table")
     max_table_columns: int = option(1000, "columns of a table")
     max_table_cells: int = option(1_000_000, "rows times columns of a table")
+    max_edit_words: int = option(1000, "words that a request hides from a model or shows to it")
     max_queue: int = option(16, "explanations that wait for their turn")
     max_connections: int = option(128, "requests that are answered at a time")
     max_client_connections: int = option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import random
@@ -19,7 +20,7 @@ from vmask.data.downloads import ASSETS, cache_dir
 from vmask.data.recorded_source import dataset_of
 from vmask.errors import PluginError, VmaskError
 from vmask.explain.contract import Explainer
-from vmask.inference.predictor import WordImportance
+from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.serve.http_errors import NotFound
 from vmask.serve.page import applicable_explainers
 from vmask.serve.queries import slice_positions
@@ -128,17 +129,19 @@ class LoadedModel:
         classifier: the model.
         examples: its test examples, if any.
         no_examples: the reason if there are none.
+        edit: its edit as a string that distinguishes its queries; empty for the model as it was loaded.
     """
 
     name: str
     classifier: TextClassifier
     examples: Examples | None = None
     no_examples: str = ""
+    edit: str = ""
     _words: list[WordImportance] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
-        self.predictor = self.classifier.predictor_
+        self.predictor: TextPredictor = self.classifier.predictor_
         self.labels = [str(label) for label in self.predictor.labels]
         self.ranks_words = self.predictor.ranks_words
         self.hides = list(self.predictor.hides)
@@ -150,11 +153,24 @@ class LoadedModel:
         return min(len(text) // CHARACTERS_PER_WORD + 1, self.max_words)
 
     def words(self) -> Sequence[WordImportance]:
-        """Return all words by importance, computed on the first call; without a ranking it raises `NoWordScores`."""
+        """Return all words by importance, or by count without a ranking; computed on the first call."""
         with self._lock:
             if self._words is None:
-                self._words = self.predictor.word_importance(0)
+                predictor = self.predictor
+                self._words = predictor.word_importance(0) if self.ranks_words else predictor.words_by_count()
         return self._words
+
+    def hides_words(self, words: Sequence[str]) -> list[bool]:
+        """Return whether the model sees nothing of each of these words."""
+        if self.predictor.visible is None:
+            return [False] * len(words)
+        return [doc.hidden is not None and bool(doc.hidden.all()) for doc in self.predictor.prepare(words)]
+
+    def variant(self, predictor: TextPredictor, edit: str) -> LoadedModel:
+        """Return the same model with a predictor whose words are edited."""
+        other = copy.copy(self)
+        other.predictor, other.edit = predictor, edit
+        return other
 
     @property
     def title(self) -> str:

@@ -38,11 +38,13 @@ class Prediction:
         probabilities: one for each class.
         unseen: number of words past the length limit of the model.
         spans: (start, end) of every word.
+        hidden: whether the model sees nothing of each word.
     """
 
     probabilities: list[float]
     unseen: int
     spans: tuple[tuple[int, int], ...]
+    hidden: tuple[bool, ...] = ()
 
     @property
     def best(self) -> int:
@@ -62,7 +64,7 @@ def prediction_query(model: LoadedModel) -> ModelQuery:
         docs = model.predictor.prepare(texts)
         return [_prediction(doc, row) for doc, row in zip(docs, model.predictor.predict_docs(docs), strict=True)]
 
-    return ModelQuery(("predict", model.name), run, model.budget)
+    return ModelQuery(("predict", model.name, model.edit), run, model.budget)
 
 
 def top_class_query(model: LoadedModel) -> ModelQuery:
@@ -75,7 +77,7 @@ def top_class_query(model: LoadedModel) -> ModelQuery:
         rows = model.predictor.predict_docs(model.predictor.prepare(texts))
         return list(zip(rows.argmax(1).tolist(), rows.max(1).tolist(), strict=True))
 
-    return ModelQuery(("score", model.name), run, model.budget)
+    return ModelQuery(("score", model.name, model.edit), run, model.budget)
 
 
 def hidden_words_query(model: LoadedModel, hide: str) -> ModelQuery:
@@ -93,11 +95,12 @@ def hidden_words_query(model: LoadedModel, hide: str) -> ModelQuery:
             _prediction(doc, next(rows)[0]) if error is None else error for doc, error in zip(docs, errors, strict=True)
         ]
 
-    return ModelQuery(("hidden", model.name, hide), run, model.budget)
+    return ModelQuery(("hidden", model.name, model.edit, hide), run, model.budget)
 
 
 def _prediction(doc: Doc, row: Any) -> Prediction:
-    return Prediction(row.tolist(), doc.unseen, doc.spans)
+    hidden = (False,) * len(doc.spans) if doc.hidden is None else tuple(doc.hidden.tolist())
+    return Prediction(row.tolist(), doc.unseen, doc.spans, hidden)
 
 
 def _hidden_words_error(doc: Doc, hidden: Sequence[int], number: int) -> InvalidRequest | None:
@@ -155,7 +158,7 @@ class ExplanationQuery:
         def run(texts: list[str]) -> list[dict[str, Any]]:
             return self.explain(model, texts, lambda: None)
 
-        return ModelQuery(("explain", model.name, key), run, model.budget)
+        return ModelQuery(("explain", model.name, model.edit, key), run, model.budget)
 
 
 def _explanation_json(model: LoadedModel, explanation: Explanation, probabilities: list[float]) -> dict[str, Any]:

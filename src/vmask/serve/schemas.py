@@ -16,6 +16,7 @@ Probability = Annotated[float | None, Field(description="Of the predicted class.
 WordNumber = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 MAX_LISTED = 1000
 """Words or examples in an answer, at most."""
+EditedWord = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class NoQuery(BaseModel):
@@ -35,7 +36,7 @@ class WordsQuery(_ModelQuery):
     min_count: int = Field(
         1, ge=0, le=MAX_INTEGER, description="Only words that are so frequent in the training texts."
     )
-    sort: Sort = Field("importance", description="The order of the words.")
+    sort: Sort = Field("importance", description="The order; words without an importance are sorted by count.")
     limit: int = Field(100, ge=0, le=MAX_LISTED, description="Number of words, at most.")
     offset: int = Field(0, ge=0, le=MAX_INTEGER, description="Number of words to skip.")
 
@@ -65,6 +66,13 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
+class WordEdit(_Body):
+    """Words of a model that are hidden from it or shown to it, in any case, whatever its mask has learnt."""
+
+    hide: list[EditedWord] = Field(default_factory=list, description="Words that it must not see.")
+    show: list[EditedWord] = Field(default_factory=list, description="Words that it sees as they are.")
+
+
 class PredictRequest(_Body):
     """Texts to classify."""
 
@@ -75,6 +83,7 @@ class PredictRequest(_Body):
     )
     hide: str | None = Field(None, description="How words are hidden; by default `remove`.")
     words: bool = Field(False, description="Also give the offsets of the words.")
+    edit: WordEdit | None = Field(None, description="Ask the model with this edit of its words.")
 
 
 class ExplainRequest(_Body):
@@ -89,6 +98,14 @@ class ExplainRequest(_Body):
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the explainer, see `/api/options`.", examples=[{}]
     )
+    edit: WordEdit | None = Field(None, description="Ask the model with this edit of its words.")
+
+
+class EditRequest(_Body):
+    """An edit of a model to measure; nothing is stored."""
+
+    edit: WordEdit = Field(description="The words.", examples=[{"hide": ["the"]}])
+    model: ModelName = None
 
 
 class Problem(BaseModel):
@@ -112,13 +129,19 @@ class Span(BaseModel):
     end: int
 
 
+class SeenSpan(Span):
+    """Position of a word, and whether the model sees it."""
+
+    hidden: bool = Field(description="Whether the model sees nothing of the word.")
+
+
 class Predicted(BaseModel):
     """The prediction for a text."""
 
     label: str
     probabilities: list[float | None] = Field(description="In the order of `labels`.")
     unseen: int = Field(description="Number of words past the model's length limit.")
-    words: list[Span] | None = Field(None, description="Only if requested.")
+    words: list[SeenSpan] | None = Field(None, description="Only if requested.")
 
 
 class _Answer(BaseModel):
@@ -171,9 +194,10 @@ class RankedWord(BaseModel):
     """A word and its global importance."""
 
     word: str
-    score: float | None
+    score: float | None = Field(description="Null if the model ranks no words.")
     count: int = Field(description="Occurrences in the training texts.")
     known: bool = Field(description="Whether it has a pretrained word vector.")
+    hidden: bool = Field(description="Whether the model sees nothing of it.")
 
 
 class Words(BaseModel):
@@ -210,6 +234,44 @@ class Preparing(BaseModel):
     """The examples are still being predicted; try again in a moment."""
 
     preparing: float = Field(description="Progress, from 0 to 1.")
+
+
+class FlippedExample(BaseModel):
+    """A test text that gets another class by an edit."""
+
+    number: int
+    text: str
+    label: str
+    before: str = Field(description="The class without the edit.")
+    after: str = Field(description="The class with it.")
+
+
+class Cost(BaseModel):
+    """What an edit does to the test texts of a model."""
+
+    dataset: str
+    split: str
+    n: int = Field(description="Number of texts.")
+    affected: int = Field(description="Number of texts that have an edited word.")
+    accuracy_before: float
+    accuracy_after: float
+    difference: float = Field(description="After minus before.")
+    low: float | None = Field(description="Lower end of its 95% interval.")
+    high: float | None
+    p: float | None = Field(description="Of a paired test.")
+    flips: int = Field(description="Number of texts that get another class.")
+    examples: list[FlippedExample] = Field(description="The first of them.")
+
+
+class MeasuredEdit(BaseModel):
+    """An edit of a model and its cost."""
+
+    model: str
+    also: list[str] = Field(description="Words that change too, as they share a piece with an edited one; the first.")
+    also_total: int
+    command: str = Field(description="The command that makes the edited model; empty without words.")
+    preparing: float | None = Field(description="Progress from 0 to 1 while the test texts are predicted.")
+    cost: Cost | None = Field(description="Null while it is prepared, and for a model without test texts.")
 
 
 class PreviewRow(BaseModel):

@@ -34,8 +34,8 @@ export class ColouredText {
     const nodes = [];
     let position = 0;
     for (const { word, start, end, score, strength = 0, hidden = false } of words) {
-      const said = hidden ? "hidden from the model" : formatScore(score, signed);
-      const name = score === undefined ? word : `${word}, ${said}`;
+      const said = hidden ? "hidden from the model" : score === undefined ? "" : formatScore(score, signed);
+      const name = said ? `${word}, ${said}` : word;
       const kind = hidden ? "word not-seen" : "word";
       const mark = el("mark", { class: kind, role: "button", tabindex: "-1", "aria-label": name }, word);
       paint(mark, strength);

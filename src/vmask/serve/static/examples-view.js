@@ -22,12 +22,15 @@ export async function firstText() {
   return example ? exampleState(example) : { text: SAMPLE };
 }
 
+/** Open an example in the tab of the text. */
+export function openExample(example) {
+  change({ ...UNEDITED, ...exampleState(example), tab: "text" }, true);
+  scrollTo(0, 0);
+  $("tab-text").focus();
+}
+
 function exampleRow({ text, label, predicted, probability, right }) {
-  const open = () => {
-    change({ ...UNEDITED, ...exampleState({ text, label }), tab: "text" }, true);
-    scrollTo(0, 0);
-    $("tab-text").focus();
-  };
+  const open = () => openExample({ text, label });
   const verdict = el("span", { class: right ? "right" : "wrong" }, right ? " ✓ right" : ` ✗ in truth ${label}`);
   return el("li", {}, el("button", { type: "button", class: "example", click: open },
     el("span", { class: "quoted", dir: "auto" }, text.trim() ? text : "(an empty text)"),

@@ -1,8 +1,9 @@
 /** The top of the page: the model, what is known of it, and a link to what is shown. */
 
+import { copyText } from "./clipboard.js";
 import { $, el, fillSelect, onEvent } from "./dom.js";
 import { formatNumber, formatPercent, spaced } from "./format.js";
-import { change, currentModel, options, state, uniqueTitle, writeAddress } from "./state.js";
+import { change, currentModel, NO_SWITCHES, options, state, uniqueTitle, writeAddress } from "./state.js";
 
 const LONG_LINK = 8000; // characters; some programs cut longer links
 
@@ -14,19 +15,16 @@ function formatFact(name, value) {
 async function copyLink() {
   writeAddress();
   const { href } = location;
-  const copied = await navigator.clipboard?.writeText(href).then(() => true, () => false);
+  const copied = await copyText(href, $("link"));
   const length = href.length > LONG_LINK ? ` With its text it has ${formatNumber(href.length)} characters.` : "";
   $("copied").textContent = (copied ? "Link copied." : "Copy this:") + length;
-  $("link").hidden = copied;
-  $("link").value = href;
-  if (!copied) $("link").select();
 }
 
 export const headerView = {
   setUp() {
     $("version").textContent = `vmask ${options.version}`;
     onEvent("model", "change", (model) => change({
-      model, hidden: "", label: "", predicted: "", beside: state.beside === model ? "" : state.beside,
+      ...NO_SWITCHES, model, hidden: "", label: "", predicted: "", beside: state.beside === model ? "" : state.beside,
     }, true));
     onEvent("beside", "change", (beside) => change({ beside }, true));
     onEvent("copy", "click", copyLink);

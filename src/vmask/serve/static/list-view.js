@@ -9,10 +9,11 @@ const PREPARING_MILLISECONDS = 1000; // between two questions whether the exampl
 export class ListView {
   /**
    * `name` is that of the tab, of the route and of the items in its answer; `pageSize` the number of items of a page.
-   * `query` returns the parameters of the request, `row` the element of an item, `summary` a sentence about an answer.
+   * `query` returns the parameters of the request, `row` the element of an item, `summary` a sentence about an answer;
+   * `onTotal` is called with the number of items that match.
    */
-  constructor(name, { pageSize, query, row, summary }) {
-    Object.assign(this, { name, pageSize, query, row, summary });
+  constructor(name, { pageSize, query, row, summary, onTotal = () => {} }) {
+    Object.assign(this, { name, pageSize, query, row, summary, onTotal });
     this.rows = $(`${name}-rows`);
     this.status = $(`${name}-status`);
     this.more = $(`${name}-more`);
@@ -50,6 +51,7 @@ export class ListView {
     this.status.textContent = message;
     this.rows.closest(".card").hidden = !total;
     this.more.hidden = this.rows.childElementCount >= total;
+    this.onTotal(total);
   }
 
   /** Return the answer, once the server has predicted the test texts. */

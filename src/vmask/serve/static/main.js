@@ -7,6 +7,7 @@
 
 import { onReconnect, request } from "./api.js";
 import { $, nextIndex } from "./dom.js";
+import { editView } from "./edit-view.js";
 import { examplesView, firstText } from "./examples-view.js";
 import { headerView } from "./header-view.js";
 import { openChangedOptions } from "./options-view.js";
@@ -27,6 +28,7 @@ function refresh() {
     tab.tabIndex = selected ? 0 : -1;
     $(tab.dataset.tab).hidden = !selected;
   }
+  editView.showNote();
   VIEWS[state.tab].show();
 }
 

@@ -4,6 +4,7 @@ import { post } from "./api.js";
 import { ColouredText } from "./coloured-text.js";
 import { drawLegend, isNegligible } from "./colours.js";
 import { $ } from "./dom.js";
+import { editFor } from "./edit.js";
 import { hiddenIndices } from "./hidden-words.js";
 import { drawPrediction, predictionSentence } from "./prediction-view.js";
 import { explainerFor, findByName, hideFor, options, state, targetFor } from "./state.js";
@@ -41,8 +42,7 @@ export class Panel {
 
   /** The prediction without the hidden words; null if there is none for the text that is shown. */
   get currentHiddenAnswer() {
-    const { text, model } = this.answer;
-    return this.hiddenAnswer?.text === text && this.hiddenAnswer.model === model ? this.hiddenAnswer : null;
+    return this.hiddenAnswer?.subject === this.answer.subject ? this.hiddenAnswer : null;
   }
 
   /** The prediction as a sentence for screen readers. */
@@ -77,7 +77,8 @@ export class Panel {
   refreshHidden() {
     if (!this.model) return; // no longer compared, while another tab is open; the next refresh removes the panel
     const query = {
-      texts: [state.text], model: this.model.name, hidden: [this.hidden], hide: hideFor(this.model),
+      texts: [state.text], model: this.model.name, ...editFor(this.model.name), hidden: [this.hidden],
+      hide: hideFor(this.model),
     };
     if (JSON.stringify(query) !== this.hiddenQuery) this.predictHidden(query);
   }
@@ -85,7 +86,8 @@ export class Panel {
   /** Return the request for the explanation. */
   explainQuery() {
     const explainer = explainerFor(this.model);
-    const query = { texts: [state.text], model: this.model.name, explainer: explainer.name, options: {} };
+    const { name } = this.model;
+    const query = { texts: [state.text], model: name, ...editFor(name), explainer: explainer.name, options: {} };
     if (targetFor(this.model) && explainer.by_class) query.target = state.target;
     if (explainer.hides) query.hide = hideFor(this.model);
     if (explainer.draws) query.seed = Number(state.seed);
@@ -106,9 +108,7 @@ export class Panel {
     try {
       await pause(DEBOUNCE, signal);
       if (!explainer.instant) {
-        if (this.answer?.text !== query.texts[0] || this.answer.model !== query.model) {
-          await this.predict(query, signal);
-        }
+        if (this.answer?.subject !== subjectOf(query)) await this.predict(query, signal);
         this.root.classList.toggle("stale", !this.part.legend.hidden);
         await pause(typingPause, signal);
         this.showProgress(`${explainer.title} is at work`);
@@ -116,7 +116,7 @@ export class Panel {
       const { explanations: [explanation], labels, milliseconds } = await this.postUntilFree(query, signal);
       const negligible = isNegligible(explanation);
       if (negligible) for (const word of explanation.words) word.strength = 0;
-      const answer = { ...explanation, labels, model: query.model, text: query.texts[0], negligible };
+      const answer = { ...explanation, labels, ...subjectFields(query), negligible };
       this.show(answer, remarks(explainer, answer, milliseconds));
     } catch (error) {
       if (signal.aborted) return;
@@ -139,12 +139,12 @@ export class Panel {
   }
 
   /** Show the prediction and words without colours, long before a slow explanation is ready. */
-  async predict({ texts: [text], model }, signal) {
-    const query = { texts: [text], model, words: true };
+  async predict({ texts, model, edit }, signal) {
+    const query = { texts, model, edit, words: true };
     const { predictions: [prediction], labels } = await post("api/predict", query, signal);
-    const points = Array.from(text);
+    const points = Array.from(texts[0]);
     const words = prediction.words.map((span) => ({ ...span, word: points.slice(span.start, span.end).join("") }));
-    this.show({ ...prediction, words, labels, model, text, predicted: prediction.label });
+    this.show({ ...prediction, words, labels, ...subjectFields(query), predicted: prediction.label });
   }
 
   /** Show the prediction without the hidden words. */
@@ -155,9 +155,9 @@ export class Panel {
     const { signal } = this.hiddenRequest;
     this.markHidden();
     try {
-      const { texts: [text], model, hidden: [hidden] } = query;
+      const { hidden: [hidden] } = query;
       const prediction = hidden.length ? (await post("api/predict", query, signal)).predictions[0] : null;
-      this.hiddenAnswer = prediction && { ...prediction, text, model };
+      this.hiddenAnswer = prediction && { ...prediction, ...subjectFields(query) };
       this.showPrediction();
     } catch (error) {
       if (!signal.aborted) this.part.hint.textContent = error.message;
@@ -179,7 +179,7 @@ export class Panel {
   /** Say why there is no explanation, and remove the colours: they are of another query. */
   stop(reason, button, kind) {
     this.explainRequest.abort();
-    const withoutScore = ({ start, end, word }) => ({ start, end, word });
+    const withoutScore = ({ start, end, word, hidden }) => ({ start, end, word, hidden });
     if (this.answer) this.show({ ...this.answer, words: this.answer.words.map(withoutScore) });
     this.status.show(reason, { button, kind, action: () => this.explain(this.explainQuery(), 0) });
   }
@@ -199,6 +199,16 @@ export class Panel {
     drawPrediction(this.part, this.answer, this.currentHiddenAnswer);
     this.onPredict();
   }
+}
+
+/** Return what a query is about, as a key: a text, a model, and an edit of its words. */
+function subjectOf({ texts, model, edit }) {
+  return JSON.stringify([texts[0], model, edit]);
+}
+
+/** Return the text and the model of a query, and both with the edit as a key. */
+function subjectFields(query) {
+  return { text: query.texts[0], model: query.model, subject: subjectOf(query) };
 }
 
 /** Convert an option from the string in the state. */

@@ -5,10 +5,11 @@
  */
 
 export const UNEDITED = { truth: "", hidden: "" };
+export const NO_SWITCHES = { off: "", on: "" }; // words that are hidden and shown by hand, see edit.js
 export const UNFILTERED = { show: "all", label: "", predicted: "", find: "" };
 export const DEFAULTS = {
   tab: "text", model: "", beside: "", text: "", explainer: "", target: "", hide: "", seed: "0",
-  word: "", min: "3", sort: "importance", ...UNEDITED, ...UNFILTERED,
+  word: "", min: "3", sort: "importance", ...UNEDITED, ...NO_SWITCHES, ...UNFILTERED,
 };
 const ADDRESS_DELAY = 250; // milliseconds: browsers refuse to change the address with every keystroke
 
