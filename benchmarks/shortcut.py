@@ -38,6 +38,8 @@ COMMANDS = [
     "vmask evaluate retrained new.csv",
     "vmask train published --out untouched --seed 0 --quiet",
 ]
+SHOWN = 7
+"""Commands that the story shows with their output."""
 MODELS = {
     "model": "trained with the codes",
     "edited": "the same, codes hidden by `vmask edit`",
@@ -103,8 +105,8 @@ def run(data_dir: str) -> None:
 
 
 def show() -> str:
-    """The commands with their output, as in a terminal."""
-    steps = json.loads(RESULT.read_text(encoding="utf-8"))["steps"]
+    """The commands from the training to the verification with their output, as in a terminal."""
+    steps = json.loads(RESULT.read_text(encoding="utf-8"))["steps"][:SHOWN]
     lines = [line for step in steps for line in (f"$ {step['command']}", *step["output"].splitlines())]
     return "```console\n" + "\n".join(line.rstrip() for line in lines) + "\n```"
 

@@ -31,6 +31,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # for reproduction/
 README = ROOT / "README.md"
 METRICS_DOC, BENCHMARKS_DOC = ROOT / "docs" / "metrics.md", ROOT / "docs" / "benchmarks.md"
+EDIT_DOC = ROOT / "docs" / "edit.md"
 RESULTS = ROOT / "benchmarks" / "results"
 TOUR = [
     "vmask train examples/hotels.csv --text review --label stars --out my-model --seed 0",
@@ -215,6 +216,7 @@ def serving() -> str:
 PARTS: dict[Path, dict[str, Callable[[], str]]] = {
     README: {"claims": claims, "grid": grid, "masks": masks, "explainers": explainers},
     METRICS_DOC: {"metrics": metrics, "interpretability": benchmark("metrics", "table")},
+    EDIT_DOC: {"shortcut": benchmark("shortcut", "show"), "shortcut accuracy": benchmark("shortcut", "table")},
     BENCHMARKS_DOC: {
         "explaining": benchmark("bench_explain", "table"),
         "speed": speed,
