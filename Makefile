@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := .[hub,encoders,onnx,gradients,report,serve]
+EXTRAS := .[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow]
 FLOOR := .venv-floor
 # What uses each dependency and extra; the whole suite would take as long as `make test`.
 FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.py tests/persistence tests/inference \
 	tests/pretrained tests/evaluation/test_statistics.py tests/data tests/text tests/training tests/masks tests/models \
-	tests/explain/test_gradients.py tests/export/test_hf.py tests/export/test_onnx.py \
+	tests/trackers tests/explain/test_gradients.py tests/export/test_hf.py tests/export/test_onnx.py \
 	tests/export/test_encoder_onnx.py tests/report/model/test_figures.py tests/report/grid tests/serve/test_app.py \
 	tests/serve/test_server.py tests/cli/test_main.py
 # Two processes with a thread each: more threads than cores would wait for one another. Bytecode is kept whatever the

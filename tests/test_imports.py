@@ -22,6 +22,7 @@ ORDER = (
     "explain",
     "metrics",
     "training",
+    "trackers",
     "persistence",
     "export",
     "classifier",

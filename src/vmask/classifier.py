@@ -28,7 +28,7 @@ from vmask.pretrained.encoders import download
 from vmask.training.fit import prepare_data, train_plan
 from vmask.training.inputs import check_labels, check_texts
 from vmask.training.prepared import Prepared
-from vmask.training.progress import ProgressCallback, TrainingBar
+from vmask.training.progress import CallbackList, ProgressCallback, TrainingBar
 from vmask.training.run_config import Plan, make_plan
 from vmask.training.trained_model import TrainedModel
 
@@ -101,6 +101,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checkpoint: str | Path | None = None,
         resume: bool = False,
         progress: ProgressCallback | None = None,
+        callbacks: Sequence[ProgressCallback] = (),
     ) -> TextClassifier:
         """Train on texts and their labels.
 
@@ -113,6 +114,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             checkpoint: folder for a checkpoint after every epoch.
             resume: continue from the checkpoint where there is one.
             progress: what to show; by default a bar with `verbose`.
+            callbacks: called in the course of the training too, such as trackers, see `vmask.trackers`.
         """
         plan = self.plan()
         data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
@@ -123,7 +125,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.device,
             None if checkpoint is None else Path(checkpoint),
             resume,
-            shown,
+            CallbackList([*([] if shown is None else [shown]), *callbacks]),
             _start_from(plan, data),
         )
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch

@@ -158,6 +158,18 @@ class EstimatorConfig:
 
 
 @dataclass(frozen=True)
+class TrackConfig:
+    """Where the course of a training is written to, besides its own folder."""
+
+    track: str | None = option(
+        None, "write the course of a training to trackers too, commas between: see `vmask ls trackers`"
+    )
+    track_dir: str | None = option(
+        None, "folder of the tracker's files; by default `tracking` beside the output folder"
+    )
+
+
+@dataclass(frozen=True)
 class NoOptions:
     """A method without options of its own."""
 

@@ -17,6 +17,10 @@ class VmaskWarning(UserWarning):
     """Something that the user should know, though the work goes on."""
 
 
+class TrackerWarning(VmaskWarning):
+    """A tracker failed; the training goes on without it."""
+
+
 class ConfigError(VmaskError, ValueError):
     """An option has a value that cannot work."""
 

@@ -26,7 +26,7 @@ from typing import Any, Generic, TypeVar
 from vmask.errors import PluginError, UnknownName
 
 T = TypeVar("T")
-GROUPS = ("vmask.masks", "vmask.models", "vmask.explain", "vmask.metrics", "vmask.datasets")
+GROUPS = ("vmask.masks", "vmask.models", "vmask.explain", "vmask.metrics", "vmask.trackers", "vmask.datasets")
 """Groups of entry points by which other packages add to vmask."""
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, print_rich, say, say_result, shows_progress
-from vmask.cli.options import add_data_dir, add_json, whole_number
+from vmask.cli.options import add_data_dir, add_fields, add_json, given, whole_number
+from vmask.config import TrackConfig, make
 
 if TYPE_CHECKING:
     from vmask.grid.run import Grid, Outcome
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--dry-run", action="store_true", help="say what is done and what is to do, and how long")
     add_data_dir(parser)
     add_json(parser)
+    add_fields(parser, "tracking", TrackConfig)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -90,7 +92,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _grid(args: argparse.Namespace) -> Grid:
-    from vmask.config import make
     from vmask.data.downloads import cache_dir
     from vmask.errors import ConfigError, FileMissing
     from vmask.grid.experiment import Where
@@ -110,13 +111,17 @@ def _grid(args: argparse.Namespace) -> Grid:
     vectors = args.vectors_dir or os.environ.get(VECTORS)
     if vectors and not Path(vectors).is_dir():
         raise FileMissing(f"There is no folder {vectors}. Give the one with the word vectors to --vectors-dir.")
+    track = make(TrackConfig, given(args, TrackConfig))
     places = Places(
         results=Path(args.out or experiment.out),
         models=Path(args.models) if args.models else cache_dir() / "grid" / experiment.name,
         data_dir=args.data_dir,
         vectors_dir=vectors or None,
         threads=args.threads,
+        track=experiment.track if track.track is None else track.track,
+        track_dir=track.track_dir,
     )
+    places.trackers("", experiment.name, "")  # a wrong name or a missing package is reported before any work
     return Grid(experiment, places, Wanted(args.retry_failed, args.stale), only)
 
 

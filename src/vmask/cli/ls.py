@@ -1,4 +1,4 @@
-"""List what there is: masks, models, explanation methods, metrics, datasets."""
+"""List what there is: masks, models, explanation methods, metrics, trackers, datasets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vmask.cli.console import print_json, say_result
 from vmask.cli.options import add_json, one_of
 from vmask.errors import ConfigError
 
-KINDS = ("masks", "models", "explainers", "metrics", "datasets")
+KINDS = ("masks", "models", "explainers", "metrics", "trackers", "datasets")
 WIDTH = 110
 ALSO = {"methods": "explainers"}
 """Alternative names of a kind."""
@@ -53,10 +53,17 @@ def _listed(kind: str) -> dict[str, str]:
     from vmask.metrics import METRICS
     from vmask.models import MODELS
     from vmask.registry import Registry
+    from vmask.trackers import TRACKERS
 
     if kind == "datasets":
         return {name: card.title for name, card in working_cards().items()}
-    rooms: dict[str, Registry[Any]] = {"masks": MASKS, "models": MODELS, "explainers": EXPLAINERS, "metrics": METRICS}
+    rooms: dict[str, Registry[Any]] = {
+        "masks": MASKS,
+        "models": MODELS,
+        "explainers": EXPLAINERS,
+        "metrics": METRICS,
+        "trackers": TRACKERS,
+    }
     return {name: rooms[kind].describe(name) for name in rooms[kind].working()}
 
 

@@ -9,15 +9,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, say, say_result, shows_progress
 from vmask.cli.main import is_main_process
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, choices, given
-from vmask.config import DataConfig, TrainConfig
+from vmask.config import DataConfig, TrackConfig, TrainConfig, make
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.pretrained.encoders import is_encoder_name, public_name
+
+if TYPE_CHECKING:
+    from vmask.trackers.contract import Tracker
 
 SKEWED = 0.8
 """Share of one class above which accuracy alone is misleading."""
@@ -52,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     add_json(parser)
     add_fields(parser, "words and vectors", DataConfig)
     add_fields(parser, "training (defaults of the method where it has its own)", TrainConfig)
+    add_fields(parser, "tracking", TrackConfig)
     add_nested(parser, words, "model", MODELS, "cnn", _model_called)
     add_nested(parser, words, "mask", MASKS, "vmask")
 
@@ -76,15 +80,24 @@ def run(args: argparse.Namespace) -> int:
     MASKS.get(args.mask)
     out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
     options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
+    trackers = _trackers(args, out)
     _check_options(args, options)  # before the data is read, which may take a while
     check_free(out, args.overwrite, args.resume)
     if not is_main_process():
-        return _train(args, out, options)
+        return _train(args, out, options, trackers)
     with only_writer(out):  # a second training into this folder fails at once
-        return _train(args, out, options)
+        return _train(args, out, options, trackers)
 
 
-def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
+def _trackers(args: argparse.Namespace, out: Path) -> list[Tracker]:
+    """The trackers that were asked for; a missing package is reported before any data is read."""
+    from vmask.trackers.contract import TRACKING, make_trackers
+
+    config, folder = make(TrackConfig, given(args, TrackConfig)), out.resolve()
+    return make_trackers(config.track, config.track_dir or out.parent / TRACKING, folder.name, key=str(folder))
+
+
+def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], trackers: Sequence[Tracker]) -> int:
     from vmask._core.files import remove_folder
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import load_dataset
@@ -111,7 +124,7 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
         if is_main_process():
             remove_folder(out / CHECKPOINT)
             tidy(out)
-            _finish(args, *trained, dataset, out)
+            _finish(args, *trained, dataset, out, trackers)
         return 0
     if args.resume and is_trained(out) and not args.overwrite:
         raise OutputExists(f"{out} holds a model of other options or data. Choose another folder, or add --overwrite.")
@@ -122,7 +135,7 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
     quiet = args.quiet or not is_main_process()
     started = time.perf_counter()
     bar = None if quiet else TrainingBar(classifier.plan().title)
-    fit_dataset(classifier, dataset, out / CHECKPOINT, args.resume, bar)
+    fit_dataset(classifier, dataset, out / CHECKPOINT, args.resume, bar, trackers)
     if not is_main_process():
         return 0
     if known := classifier.data_["coverage"]:
@@ -133,11 +146,11 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any]) -> int:
             args,
             f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
         )
-    result = describe_training(classifier, dataset, time.perf_counter() - started)
+    result = describe_training(classifier, dataset, time.perf_counter() - started, trackers)
     classifier.about_ |= recorded_source(args.data, args.data_dir)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     remove_folder(out / CHECKPOINT)
-    _finish(args, classifier, result, dataset, out)
+    _finish(args, classifier, result, dataset, out, trackers)
     return 0
 
 
@@ -158,9 +171,19 @@ def _trained_before(
     return TextClassifier.load(out, args.device), {name: about[name] for name in SCORES if name in about}
 
 
-def _finish(args: argparse.Namespace, classifier: Any, result: dict[str, Any], dataset: Any, out: Path) -> None:
-    """Write the report, and print a summary."""
+def _finish(
+    args: argparse.Namespace,
+    classifier: Any,
+    result: dict[str, Any],
+    dataset: Any,
+    out: Path,
+    trackers: Sequence[Tracker],
+) -> None:
+    """Write the report, which the trackers keep too, and print a summary."""
     report = _report(args, classifier, dataset, out)
+    if report is not None:
+        for tracker in trackers:
+            tracker.file(report)
     if args.json:
         print_json({"model": str(out), **result, "report": None if report is None else str(report)})
     else:

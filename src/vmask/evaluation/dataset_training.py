@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ def fit_dataset(
     checkpoint: Path | None = None,
     resume: bool = False,
     progress: ProgressCallback | None = None,
+    callbacks: Sequence[ProgressCallback] = (),
 ) -> TextClassifier:
     """Train on the train split, and choose the best epoch on the dev split."""
     train, dev = dataset.splits["train"], dataset.splits["dev"]
@@ -32,11 +34,14 @@ def fit_dataset(
         checkpoint=checkpoint,
         resume=resume,
         progress=progress,
+        callbacks=callbacks,
     )
 
 
-def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: float) -> dict[str, Any]:
-    """Score the test split, and record in the model where its data came from.
+def describe_training(
+    classifier: TextClassifier, dataset: Dataset, seconds: float, callbacks: Sequence[ProgressCallback] = ()
+) -> dict[str, Any]:
+    """Score the test split, which the callbacks are told, and record in the model where its data came from.
 
     Returns:
         The scores and a summary of the training.
@@ -51,7 +56,10 @@ def describe_training(classifier: TextClassifier, dataset: Dataset, seconds: flo
         "coverage": classifier.data_["coverage"],
     }
     if test is not None and len(test):
-        result |= {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
+        scores = {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
+        result |= scores
+        for callback in callbacks:
+            callback.scores(scores)
     classifier.about_ |= {
         **result,
         "text": dataset.text,

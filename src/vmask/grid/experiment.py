@@ -115,6 +115,7 @@ class Experiment:
         cells: all cells in the order in which they are run.
         stages: what is measured of the cells.
         search: the hyperparameter search, or None.
+        track: names of trackers that trainings are written to, commas between; mostly empty.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Experiment:
     cells: tuple[Cell, ...]
     stages: tuple[Stage, ...]
     search: Search | None
+    track: str = ""
 
     def stages_of(self, cell: Cell) -> list[Stage]:
         """The stages of a cell: for each name the first that selects the cell."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from vmask.errors import ModelFolderError
 from vmask.evaluation.dataset_training import describe_training, fit_dataset
 from vmask.grid.provenance import peak_memory
 from vmask.persistence.model_folder import CHECKPOINT
+from vmask.training.progress import ProgressCallback
 
 
 @dataclass(frozen=True)
@@ -44,22 +45,28 @@ def find_model(folder: Path, dataset: Dataset) -> Model | None:
     return None
 
 
-def find_or_train(folder: Path, dataset: Dataset, classifier: Callable[[], TextClassifier]) -> Model:
+def find_or_train(
+    folder: Path,
+    dataset: Dataset,
+    classifier: Callable[[], TextClassifier],
+    callbacks: Sequence[ProgressCallback] = (),
+) -> Model:
     """The model of a folder, trained if it is missing; one process at a time.
 
     Args:
         folder: the model folder. An interrupted training resumes from its checkpoint there.
         dataset: the training data.
         classifier: makes an untrained classifier.
+        callbacks: callbacks of the training.
     """
     with taking_turns(folder):
-        model = find_model(folder, dataset) or _train(folder, dataset, classifier())
+        model = find_model(folder, dataset) or _train(folder, dataset, classifier(), callbacks)
         remove_folder(folder / CHECKPOINT)
         sweep(folder)
         return model
 
 
-def _train(folder: Path, dataset: Dataset, classifier: TextClassifier) -> Model:
+def _train(folder: Path, dataset: Dataset, classifier: TextClassifier, callbacks: Sequence[ProgressCallback]) -> Model:
     checkpoint = folder / CHECKPOINT
     for path in folder.iterdir():  # of an unusable or partly saved model
         if path.is_dir() and path != checkpoint:
@@ -69,13 +76,13 @@ def _train(folder: Path, dataset: Dataset, classifier: TextClassifier) -> Model:
     started, resumed = time.perf_counter(), checkpoint.is_dir()
     with peak_memory() as memory:
         try:
-            fit_dataset(classifier, dataset, checkpoint, resume=True)
+            fit_dataset(classifier, dataset, checkpoint, resume=True, callbacks=callbacks)
         except ModelFolderError:  # a checkpoint of other data or vectors, or one that cannot be read
             if not resumed:
                 raise
             shutil.rmtree(checkpoint)
             resumed = False
-            fit_dataset(classifier, dataset, checkpoint)
-    result = describe_training(classifier, dataset, time.perf_counter() - started)
+            fit_dataset(classifier, dataset, checkpoint, callbacks=callbacks)
+    result = describe_training(classifier, dataset, time.perf_counter() - started, callbacks)
     classifier.save(folder)
     return Model(classifier, folder, {**result, **memory, "resumed": resumed})

@@ -86,13 +86,14 @@ def serve(pipe: Connection, experiment: Experiment, places: Places) -> None:
 
     import torch
 
-    from vmask.errors import VmaskWarning
+    from vmask.errors import TrackerWarning, VmaskWarning
     from vmask.pretrained.word_vectors import remembering_vectors
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the main process
     threading.Thread(target=_end_with_parent, daemon=True).start()
     torch.set_num_threads(places.threads)
     warnings.simplefilter("ignore", VmaskWarning)  # repeated by hundreds of trainings they would hide the results
+    warnings.simplefilter("default", TrackerWarning)
     worker = Worker(experiment, places)
     with suppress(EOFError, ConnectionError), remembering_vectors():
         while True:

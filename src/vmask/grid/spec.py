@@ -108,7 +108,7 @@ def check_where(where: Where, cells: Collection[Cell], of: str) -> None:
                 )
 
 
-_TOP = ("name", "title", "out", "models", "grid", "stages", "search")
+_TOP = ("name", "title", "out", "models", "grid", "stages", "search", "track")
 _BLOCK = ("datasets", "models", "masks", "seeds", "options", "variants")
 _NAME = re.compile(r"\w[\w.+-]*")
 """Names that can be part of a file's name."""
@@ -136,6 +136,7 @@ def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
         cells=tuple(cells),
         stages=tuple(_stage(stage) for stage in _listed(loaded, "stages", "the file", [])),
         search=None if search is None else _search(search, models),
+        track=str(loaded.get("track") or ""),
     )
 
 

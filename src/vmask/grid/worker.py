@@ -36,6 +36,7 @@ from vmask.metrics.nll import negative_log_likelihoods
 from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
+from vmask.trackers.contract import TRACKING, Tracker, make_trackers
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Places:
         data_dir: folder of datasets, or None.
         vectors_dir: folder of word vector files, or None.
         threads: threads of each process.
+        track: names of trackers that trainings are written to, commas between.
+        track_dir: folder of the trackers' files; by default beside the results.
     """
 
     results: Path
@@ -55,11 +58,19 @@ class Places:
     data_dir: str | None = None
     vectors_dir: str | None = None
     threads: int = 1
+    track: str = ""
+    track_dir: str | None = None
 
     @property
     def store(self) -> Store:
         """The result files."""
         return Store(self.results)
+
+    def trackers(self, name: str, group: str, key: str) -> list[Tracker]:
+        """The trackers of a training, see `make_trackers`."""
+        return make_trackers(
+            self.track, self.track_dir or self.results.resolve().parent / TRACKING, name, group=group, key=key
+        )
 
 
 class Worker:
@@ -132,10 +143,12 @@ class Worker:
 
     def _model(self, cell: Cell, request: Mapping[str, Any]) -> Model:
         """The model of a cell by the current versions, trained if it is missing."""
+        folder = self.folder(cell, request, number_versions(uses_of(cell.combination)))
         return find_or_train(
-            self.folder(cell, request, number_versions(uses_of(cell.combination))),
+            folder,
             self.dataset(cell.combination.dataset),
             lambda: self._classifier(cell.combination, cell.seed, {**request["options"], **self._start(cell)}),
+            self.places.trackers(cell.key, self.experiment.name, str(folder.resolve())),
         )
 
     def _start(self, cell: Cell) -> dict[str, str]:

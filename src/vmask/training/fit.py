@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import Accelerator
 from safetensors import SafetensorError
 from torch import Tensor
 
 from vmask.errors import ModelFolderError
 from vmask.inference.edits import Edit, find
-from vmask.inference.predictor import TextPredictor
+from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.masks import MASKS
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.training.baseline import NAMES, baseline_of, set_baseline
@@ -69,10 +71,12 @@ def train_plan(
         device: `auto`, `cpu`, `cuda` or `mps`.
         checkpoint: folder for checkpoints.
         resume: continue from the checkpoint, if there is one.
-        progress: callback that shows the progress.
+        progress: callback of the training; only the main process calls it.
         start: an encoder that has been through the first stage already.
     """
     accelerator = make_accelerator(device, plan.train.precision)
+    progress = progress if progress is not None and accelerator.is_main_process else ProgressCallback()
+    pad_length = data.pad_length if plan.train.pad_to_max else 0
     stages = [plan]
     if plan.train.stages == 2 and start is None:
         stages = [replace(plan, mask=FIRST, mask_options=MASKS.get(FIRST).Options()), plan]
@@ -93,14 +97,15 @@ def train_plan(
                 set_baseline(model.mask, baseline, encoder, data.mask_token)
         if data.tuned is False or (second and plan.data.train_embeddings is not True):
             encoder.freeze_embeddings()
-        if progress is not None and len(stages) > 1 and accelerator.is_main_process:
+        progress.begin(plan.to_dict(), partial(_ranked_words, data, model, accelerator.device, pad_length))
+        if len(stages) > 1:
             progress.stage(number, len(stages))
-        if progress is not None and stage is plan and baseline != "zero" and accelerator.is_main_process:
+        if stage is plan and baseline != "zero":
             progress.note(f"in place of a hidden word stands {NAMES[baseline]} (--mask.baseline {baseline})")
         folder = checkpoint / f"stage-{number}" if checkpoint and len(stages) > 1 else checkpoint
         trained = _train_stage(stage, model, data, accelerator, folder, resume, progress)
         done = _joined(done, trained)
-    pad_length = data.pad_length if plan.train.pad_to_max else 0
+    progress.end(done.history[done.best_epoch - 1])
     return data.predictor(model, accelerator.device, pad_length), done
 
 
@@ -111,7 +116,7 @@ def _train_stage(
     accelerator: Accelerator,
     folder: Path | None,
     resume: bool,
-    progress: ProgressCallback | None,
+    progress: ProgressCallback,
 ) -> Trained:
     checkpoints = None
     if folder is not None:
@@ -127,13 +132,20 @@ def _train_stage(
             pad_length=data.pad_length,
             checkpoints=checkpoints,
             resume=resume,
-            progress=progress if accelerator.is_main_process else None,
+            progress=progress,
         )
     except SafetensorError as error:  # raised if the disk is full
         raise ModelFolderError(
             f"The checkpoint could not be written to {folder}: {error}. Free some space and add --resume to go on "
             "from the last epoch that was kept."
         ) from None
+
+
+def _ranked_words(
+    data: Prepared, model: MaskedClassifier, device: torch.device, pad_length: int
+) -> list[WordImportance]:
+    """The words with their masks at the moment, highest first; none for a method that does not rank words."""
+    return data.predictor(model, device, pad_length).word_importance() if model.mask.ranks else []
 
 
 def _joined(before: Trained, after: Trained) -> Trained:

@@ -1,9 +1,11 @@
-"""Progress of a training."""
+"""Callbacks of a training, and its progress bar."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,16 @@ from vmask._core.terminal import make_console
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from vmask.inference.predictor import WordImportance
+
 
 class ProgressCallback:
-    """Base class of callbacks; shows nothing. Called in a `with`: `start`, then any number of `step` and `epoch`."""
+    """Base class of callbacks; does nothing.
+
+    Called for each stage: `begin`, then in a `with` `start` and any number of `step` and `epoch`. After the last stage
+    come `end`, and `scores` and `file` where the model is tested and written about. Of several processes only the main
+    one calls.
+    """
 
     def __enter__(self) -> Self:
         return self
@@ -24,6 +33,15 @@ class ProgressCallback:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End the display."""
+
+    def begin(self, options: Mapping[str, Any], words: Callable[[], Sequence[WordImportance]]) -> None:
+        """A training, or a stage of it, begins.
+
+        Args:
+            options: all options of the training.
+            words: gives the words of the training texts with their masks as they are at the moment, highest first;
+                none for a method that does not rank words. To be called in `epoch` and `end`.
+        """
 
     def stage(self, number: int, total: int) -> None:
         """The first or second of two stages begins."""
@@ -39,6 +57,76 @@ class ProgressCallback:
 
     def epoch(self, row: Mapping[str, Any], best: bool) -> None:
         """An epoch is done; `row` is its row of the history."""
+
+    def end(self, row: Mapping[str, Any]) -> None:
+        """The training is done; `row` is the row of the epoch that is kept."""
+
+    def scores(self, values: Mapping[str, Any]) -> None:
+        """The trained model was tested."""
+
+    def file(self, path: Path) -> None:
+        """A file about the trained model was written, such as its page."""
+
+
+class CallbackList(ProgressCallback):
+    """Several callbacks as one."""
+
+    def __init__(self, callbacks: Sequence[ProgressCallback]) -> None:
+        self.callbacks = tuple(callbacks)
+        self._entered = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            for callback in self.callbacks:
+                stack.enter_context(callback)
+            self._entered = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all of them."""
+        self._entered.__exit__(kind, error, trace)
+
+    def begin(self, options: Mapping[str, Any], words: Callable[[], Sequence[WordImportance]]) -> None:
+        """Call all of them."""
+        self._call("begin", options, words)
+
+    def stage(self, number: int, total: int) -> None:
+        """Call all of them."""
+        self._call("stage", number, total)
+
+    def note(self, text: str) -> None:
+        """Call all of them."""
+        self._call("note", text)
+
+    def start(self, steps: int, done: int) -> None:
+        """Call all of them."""
+        self._call("start", steps, done)
+
+    def step(self, loss: float) -> None:
+        """Call all of them."""
+        self._call("step", loss)
+
+    def epoch(self, row: Mapping[str, Any], best: bool) -> None:
+        """Call all of them."""
+        self._call("epoch", row, best)
+
+    def end(self, row: Mapping[str, Any]) -> None:
+        """Call all of them."""
+        self._call("end", row)
+
+    def scores(self, values: Mapping[str, Any]) -> None:
+        """Call all of them."""
+        self._call("scores", values)
+
+    def file(self, path: Path) -> None:
+        """Call all of them."""
+        self._call("file", path)
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        for callback in self.callbacks:
+            getattr(callback, name)(*arguments)
 
 
 class TrainingBar(ProgressCallback):
