@@ -216,7 +216,11 @@ def serving() -> str:
 PARTS: dict[Path, dict[str, Callable[[], str]]] = {
     README: {"claims": claims, "grid": grid, "masks": masks, "explainers": explainers},
     METRICS_DOC: {"metrics": metrics, "interpretability": benchmark("metrics", "table")},
-    EDIT_DOC: {"shortcut": benchmark("shortcut", "show"), "shortcut accuracy": benchmark("shortcut", "table")},
+    EDIT_DOC: {
+        "hidden": benchmark("hidden_words", "table"),
+        "shortcut": benchmark("shortcut", "show"),
+        "shortcut accuracy": benchmark("shortcut", "table"),
+    },
     BENCHMARKS_DOC: {
         "explaining": benchmark("bench_explain", "table"),
         "speed": speed,
