@@ -220,6 +220,7 @@ def _data_notes(dataset: Any) -> Iterator[str]:
 def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
+    from vmask.inference.visible_words import visible_share
     from vmask.training.visibility import describe_visibility
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
@@ -233,6 +234,9 @@ def _summarise(
         kept = classifier.history_[classifier.best_epoch_ - 1]
         if line := describe_visibility(args.mask, classifier.predictor_.model.mask, kept, visible):
             say_result(line)
+    if (only := classifier.about_.get("edits", {}).get("only")) is not None:
+        share = visible_share(classifier.predictor_)
+        say_result(f"reads only {len(only):,} words, {share:.1%} of the running words of its training texts")
     say_result(f"saved to {out}")
     if report is not None:
         say_result(f"report: {report}")
