@@ -115,6 +115,7 @@ class Experiment:
         cells: all cells in the order in which they are run.
         stages: what is measured of the cells.
         search: the hyperparameter search, or None.
+        word_lists: digest of each file of words that options name -> its words, see `WordLists`.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Experiment:
     cells: tuple[Cell, ...]
     stages: tuple[Stage, ...]
     search: Search | None
+    word_lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def stages_of(self, cell: Cell) -> list[Stage]:
         """The stages of a cell: for each name the first that selects the cell."""
