@@ -83,8 +83,11 @@ class DataConfig:
     def __post_init__(self) -> None:
         check_positive(self, "vector_words", "unknown_width", minimum=0)
         check_positive(self, "min_count", "max_words")
-        if self.only_words == ():
-            raise ConfigError("only_words is empty, so the model could see nothing. Name words, or leave it out.")
+        if self.only_words is not None:
+            hidden = {word.casefold() for word in self.hide_words}
+            if all(word.casefold() in hidden for word in self.only_words):
+                why = "has no word that is not in hide_words" if self.only_words else "is empty"
+                raise ConfigError(f"only_words {why}, so the model could see nothing. Name words, or leave it out.")
 
 
 @dataclass(frozen=True)

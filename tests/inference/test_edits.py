@@ -235,6 +235,8 @@ def test_a_limit_that_leaves_nothing_is_refused(fitted, toy):
         fitted.edit(only=[])
     with pytest.raises(ConfigError, match="only_words is empty"):
         TextClassifier(only_words=[]).fit(*toy)
+    with pytest.raises(ConfigError, match="only_words has no word that is not in hide_words"):
+        TextClassifier(only_words=["film"], hide_words=["the", "Film"]).fit(*toy)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])

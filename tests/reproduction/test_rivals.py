@@ -16,6 +16,7 @@ from vmask._core.parsing import read_words
 from vmask.classifier import TextClassifier
 from vmask.errors import ConfigError, DataError
 from vmask.grid.spec import read_experiment
+from vmask.inference.visible_words import visible_counts, visible_share_of
 from vmask.training.fit import prepare_data
 
 WORDS = {"cnn": {"embeddings": "random", "epochs": 1, "model__filters": 4}}
@@ -62,6 +63,15 @@ def test_a_list_keeps_to_the_budget_and_the_next_word_would_not(texts, ranking, 
     ranked = RANKINGS[ranking](texts, 0)
     words = texts.cut(ranked, budget)
     assert texts.share(words) <= 0.98 * budget < texts.share(ranked[: len(words) + 1])
+
+
+def test_a_model_sees_the_share_that_was_counted(texts, toy):
+    words = texts.cut(by_chi2(texts, 0), 0.25)
+    given = toy_texts(60)
+    classifier = TextClassifier("cnn", "base", embeddings="random", epochs=1, only_words=words)
+    classifier.fit(*given, dev=toy)
+    assert visible_share_of(classifier.predictor_, given[0]) == pytest.approx(texts.share(words))
+    assert sorted(visible_counts(classifier.predictor_)) == sorted(words)
 
 
 def test_a_word_that_is_not_in_the_texts_costs_nothing(texts):
