@@ -8,6 +8,7 @@ from pathlib import Path
 
 from reproduction import check
 from reproduction.claim import HEADS, Claim, claim_rows
+from reproduction.curves import Curves
 from reproduction.effect import RULE
 from reproduction.examples import Example, examples_markdown, examples_view
 from reproduction.figure_texts import NAMES as TEXTS
@@ -35,7 +36,9 @@ class Document:
         claims: of the paper, with verdicts.
         pictures: figures that were written beside the document, in their order.
         examples: explained texts.
-        comparisons: tables of what was compared: word vectors and VMASK's schedule on dev, VMASK's first version.
+        comparisons: tables of what was compared: word vectors and VMASK's schedule on dev, accuracies with a share of
+            the words, VMASK's first version.
+        curves: results with a share of the words, which are drawn; None where there are none.
     """
 
     results: Results
@@ -45,6 +48,7 @@ class Document:
     pictures: Sequence[Picture]
     examples: Sequence[Example]
     comparisons: tuple[Table, ...] = ()
+    curves: Curves | None = None
 
     @property
     def title(self) -> str:

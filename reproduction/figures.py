@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reproduction.available import WORDS, datasets, models
+from reproduction.curves import Curves
 from reproduction.figure_clouds import clouds
 from reproduction.figure_curves import controls, post_hoc
 from reproduction.figure_faithfulness import faithfulness
 from reproduction.figure_levels import second_softmax
 from reproduction.figure_scatter import scatter
+from reproduction.figure_shares import shares
 from reproduction.figure_texts import NAMES, texts
 from reproduction.published import Published
 from reproduction.results import Results
@@ -25,6 +27,7 @@ __all__ = [
     "save",
     "scatter",
     "second_softmax",
+    "shares",
     "texts",
 ]
 
@@ -32,7 +35,9 @@ PREFERRED = ("lstm", "cnn")
 """Models whose words are scattered, the first that has results: the paper shows LSTM."""
 
 
-def all_figures(results: Results, published: Published | None = None) -> Iterator[Picture]:
+def all_figures(
+    results: Results, published: Published | None = None, curves: Curves | None = None
+) -> Iterator[Picture]:
     """Every figure that there are results for, in the order of the paper; ours follow the one they belong to.
 
     Raises:
@@ -43,6 +48,8 @@ def all_figures(results: Results, published: Published | None = None) -> Iterato
         if (picture := draw(results)) is not None:
             yield picture
     if (picture := second_softmax(results, published)) is not None:
+        yield picture
+    if (picture := shares(curves)) is not None:
         yield picture
     for dataset in datasets(results, WORDS):
         found = models(results, dataset, WORDS)

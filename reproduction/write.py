@@ -7,6 +7,7 @@ from pathlib import Path
 
 from reproduction.claims import all_claims
 from reproduction.context import Context
+from reproduction.curves import Curves, curves_tables
 from reproduction.document import Document
 from reproduction.examples import all_examples
 from reproduction.figures import Picture, all_figures, save
@@ -39,6 +40,8 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
     judged = numbers is not None and results.of_paper
     claims = all_claims(results, numbers, _marked(folder / "plausibility")) if numbers is not None and judged else []
     compared = [table(folder / name) for name, table in COMPARISONS.items()]
+    curves = Curves.read(folder / "curves")
+    compared += [] if curves is None else curves_tables(curves)
     if judged and folder == RESULTS:
         compared += [chosen_epochs_table(results), verdicts_table(claims)]
     return Document(
@@ -49,6 +52,7 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
         pictures=(),
         examples=all_examples(results),
         comparisons=tuple(table for table in compared if table is not None),
+        curves=curves,
     )
 
 
@@ -64,7 +68,7 @@ def draw(document: Document, folder: Path, kinds: Sequence[str] = ("png", "svg")
         MissingExtra: where what draws them is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    pictures = list(all_figures(document.results, document.published))
+    pictures = list(all_figures(document.results, document.published, document.curves))
     for picture in pictures:
         save(picture, folder, kinds)
     return pictures

@@ -21,11 +21,11 @@ from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
 from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
-from vmask.inference.edits import Edit, Edited, find, resolve
+from vmask.inference.edits import Edit, Edited, resolve
 from vmask.inference.predictor import TextPredictor, WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
-from vmask.training.fit import prepare_data, train_plan
+from vmask.training.fit import prepare_data, train_plan, words_edit
 from vmask.training.inputs import check_labels, check_texts
 from vmask.training.prepared import Prepared
 from vmask.training.progress import CallbackList, ProgressCallback, TrainingBar
@@ -131,10 +131,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
         self.about_: dict[str, Any] = {}
-        if words := plan.data.hide_words:
-            edited = find(data.finder(), Edit(hide=words), self.predictor_.model.encoder.table_size)
+        if (edit := words_edit(plan)) is not None:
+            edited = resolve(self.predictor_, edit)
             _warn_of(edited)
-            self.about_["edits"] = {"hidden": sorted(edited.hidden), "shown": []}
+            self.about_["edits"] = edited.record()
         self.classes_ = np.array(data.labels)
         return self
 
@@ -214,35 +214,41 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         hide: Sequence[str] = (),
         show: Sequence[str] = (),
         *,
+        only: Sequence[str] | None = None,
         hide_patterns: Sequence[str] = (),
         show_patterns: Sequence[str] = (),
     ) -> TextClassifier:
         """A copy in which words are hidden from the model, or shown to it, whatever its mask has learnt.
 
         Words are found in any case; of an encoder all pieces of a word are edited. Nothing is trained: see
-        `hide_words` for a model that learns without some words. What was decided is in `about_["edits"]` of the copy.
+        `hide_words` and `only_words` for a model that learns without some words. What was decided is in
+        `about_["edits"]` of the copy, and holds for later edits too, unless they decide otherwise.
 
         Args:
             hide: words that the model must not see.
             show: words that it sees as they are.
+            only: the only words that the model may see, besides those of `show`; None for no such limit.
             hide_patterns: regular expressions; every known word in which one is found is hidden.
             show_patterns: the same for words that are shown.
 
         Raises:
             ConfigError: if no word is known, or a word is to be hidden and shown.
         """
-        for given in (hide, show, hide_patterns, show_patterns):
+        for given in (hide, show, only, hide_patterns, show_patterns):
             if isinstance(given, str):
                 raise ConfigError(f"{given!r} is one string, which would be taken for a list of letters. Give a list.")
         predictor = self._predictor()
-        edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns))
+        limit = None if only is None else tuple(only)
+        if limit == ():
+            raise ConfigError("only is empty, so the model could see nothing. Name words, or leave it out.")
+        edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns), limit)
         edited = resolve(predictor, edit, self.about_.get("edits"))
         _warn_of(edited)
         clone = copy.copy(self)
         clone.predictor_ = predictor.edited(edited.edits)
-        words = {"hidden": sorted(edited.hidden), "shown": sorted(edited.shown)}
         of_before = ("edits", "test_accuracy", "test_n")  # what was measured was another model
-        clone.about_ = {key: value for key, value in self.about_.items() if key not in of_before} | {"edits": words}
+        kept = {key: value for key, value in self.about_.items() if key not in of_before}
+        clone.about_ = {**kept, "edits": edited.record()}
         return clone
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:

@@ -72,10 +72,22 @@ class DataConfig:
         flag="hide",
         entries=1_000_000,
     )
+    only_words: tuple[str, ...] | None = option(
+        None,
+        "the only words that the model may see, in training and after, in any case: good,bad,@FILE with a word a line; "
+        "of these, words to hide are hidden",
+        flag="only",
+        entries=1_000_000,
+    )
 
     def __post_init__(self) -> None:
         check_positive(self, "vector_words", "unknown_width", minimum=0)
         check_positive(self, "min_count", "max_words")
+        if self.only_words is not None:
+            hidden = {word.casefold() for word in self.hide_words}
+            if all(word.casefold() in hidden for word in self.only_words):
+                why = "has no word that is not in hide_words" if self.only_words else "is empty"
+                raise ConfigError(f"only_words {why}, so the model could see nothing. Name words, or leave it out.")
 
 
 @dataclass(frozen=True)

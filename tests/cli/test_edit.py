@@ -93,6 +93,8 @@ def test_visible_words_are_listed_by_class(vmask, edited, tmp_path):
         (("--hide", "zzz"), "knows none of these words: zzz"),
         (("--hide", "@missing.txt"), "Give a text file with a word a line after the @"),
         (("--hide-pattern", "("), "is no regular expression"),
+        (("--only", "zzz"), "knows none of these words: zzz"),
+        (("--only", ","), "only is empty"),
     ],
 )
 def test_edits_that_cannot_be(fails, trained, tmp_path, words, message):
@@ -118,6 +120,25 @@ def test_the_words_of_a_training_come_from_a_file(vmask, fails, reviews_csv, tmp
     assert config["about"]["edits"]["hidden"] == ["awful", "superb"]
     missing = fails("train", reviews_csv, "--out", tmp_path / "other", "--hide", "@missing.txt", *options)
     assert "Give a text file with a word a line after the @" in missing
+
+
+def test_a_model_reads_only_the_words_of_a_lexicon(vmask, reviews_csv, tmp_path):
+    words = tmp_path / "lexicon.txt"
+    words.write_text("superb\nAwful\nlovely\n", encoding="utf-8")
+    options = ("--mask", "base", "--embeddings", "random", "--epochs", "2", "--report", "quick", "--quiet")
+    done = vmask("train", reviews_csv, "--out", tmp_path / "model", "--only", f"@{words}", *options)
+    assert done.code == 0, done.err
+    assert any(line.startswith("reads only 3 words, ") for line in done.lines)
+    assert "It may read only these words: Awful, lovely, superb." in (tmp_path / "model" / "report.html").read_text(
+        "utf-8"
+    )
+    listed = vmask("words", tmp_path / "model", "--visible", "--json").json
+    assert {row["word"] for row in listed["words"]} == {"superb", "awful", "lovely"}
+    assert vmask("verify", tmp_path / "model", reviews_csv, "--exchanges", "100", "--json").json["holds"] is True
+    edit = ("edit", tmp_path / "model", tmp_path / "out", "--only", "superb,film", "--data", "none")
+    assert vmask(*edit).lines[0] == "reads only 2 words: film, superb"
+    listed = vmask("words", tmp_path / "out", "--visible", "--json").json
+    assert {row["word"] for row in listed["words"]} == {"superb", "film"}
 
 
 def test_a_split_that_is_not_there_is_named(fails, trained, tmp_path):

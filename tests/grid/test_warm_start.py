@@ -46,6 +46,26 @@ def test_a_mask_starts_from_the_base_cell_and_ends_where_two_stages_end(tmp_path
         assert found["shared"][same] == found["alone"][same], same
 
 
+def test_options_of_the_mask_are_none_of_the_first_stage(tmp_path, monkeypatch):
+    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    found = {}
+    for name in ("shared", "alone"):
+        folder = tmp_path / name
+        folder.mkdir()
+        encoder = str(save_encoder("bert", folder / "encoder"))
+        block = {"datasets": ["reviews.csv"], "models": [encoder], "seeds": 0}
+        half = {**block, "masks": ["select"], "variants": {"half": {"mask__budget": 0.5}}}
+        grid = [{**block, "masks": ["base"]}, half] if name == "shared" else [half]
+        made = experiment(folder, ["base"], grid=grid)
+        Grid(made, Places(folder / "results", folder / "models")).run(1, lambda *_: None)
+        path = folder / "results" / "cells" / "reviews--encoder--select--half--s0.json"
+        found[name] = json.loads(path.read_text())
+    assert found["shared"]["options"]["train"]["init_from"].startswith("reviews--encoder--base--s0--")
+    assert found["alone"]["options"]["train"]["init_from"] is None
+    for same in ("test", "dev_accuracy", "identity", "visible"):
+        assert found["shared"][same] == found["alone"][same], same
+
+
 def test_the_base_cell_comes_first_also_where_it_was_not_asked_for(tmp_path):
     made = experiment(tmp_path, ["vmask", "base"])
     vmask, base = made.cells

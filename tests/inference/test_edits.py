@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from toy import toy_texts
 from vmask import TextClassifier
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
+from vmask.evaluation.verify import verify
 from vmask.export.answers import answers_of
-from vmask.inference.edits import Edit, finder_of, resolve
+from vmask.inference.edits import Edit, PieceFinder, finder_of, resolve
 from vmask.inference.folding import fold
+from vmask.inference.visible_words import visible_words
 from vmask.masks import MASKS
 from vmask.text.batches import collate
 
@@ -205,6 +207,94 @@ def test_a_model_can_be_trained_without_words(toy, mask, tmp_path):
     assert loaded.get_params()["hide_words"] == ["Superb", "awful"]
 
 
+@pytest.mark.parametrize("mask", ["base", "vmask", "select"])
+def test_a_model_can_be_trained_with_some_words_alone(toy, mask, tmp_path):
+    texts, labels = toy
+    words = ["Superb", "awful", "the", "film"]
+    classifier = TextClassifier(
+        mask=mask, embeddings="random", epochs=3, model__filters=8, hide_words=["the"], only_words=[*words, "zzz"]
+    )
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", VmaskWarning)
+        classifier.fit(texts, labels)
+    assert any("does not know 1 of these words: zzz" in str(one.message) for one in told)
+    (doc,) = classifier.predictor_.prepare(["the superb lovely film xylophone"])
+    assert doc.hidden.tolist() == [True, doc.hidden[1], True, doc.hidden[3], True]
+    assert doc.ids[0] == doc.ids[2] == doc.ids[4]  # hidden words, and unknown ones, are one id
+    if mask != "select":  # which may hide some of them
+        assert {one.word for one in visible_words(classifier.predictor_)} == {"superb", "awful", "film"}
+    assert classifier.about_["edits"] == {"hidden": ["the"], "shown": [], "only": sorted(words)}
+    assert verify(classifier.predictor_, texts, exchanges=200).holds
+    loaded = TextClassifier.load(classifier.save(tmp_path / "model"))
+    assert np.array_equal(loaded.predict_proba(texts), classifier.predict_proba(texts))
+    assert loaded.about_["edits"] == classifier.about_["edits"]
+    assert "reads only | 4 words: Superb, awful, film, the" in (tmp_path / "model" / "README.md").read_text("utf-8")
+    loaded.export(tmp_path / "onnx")
+    held = verify(classifier.predictor_, texts, exchanges=200, answer=answers_of(tmp_path / "onnx"), tolerance=1e-6)
+    assert held.holds
+
+
+def test_edits_on_top_of_a_limit_add_words_and_take_words_away(fitted):
+    def seen(classifier):
+        return {one.word for one in visible_words(classifier.predictor_)}
+
+    limited = fitted.edit(show=["the"], only=["superb", "film"])
+    assert seen(limited) == {"superb", "film", "the"}
+    assert limited.about_["edits"] == {"hidden": [], "shown": ["the"], "only": ["film", "superb"]}
+    fewer = limited.edit(hide=["film"])
+    assert seen(fewer) == {"superb", "the"}
+    assert fewer.about_["edits"] == {"hidden": ["film"], "shown": ["the"], "only": ["film", "superb"]}
+    assert seen(fewer.edit(hide=["superb", "the"])) == set()
+    assert seen(fewer.edit(show=["FILM", "awful"])) == {"superb", "the", "film", "awful"}
+    others = fewer.edit(only=["film", "a"])
+    assert seen(others) == {"film", "a"}
+    assert others.about_["edits"] == {"hidden": [], "shown": [], "only": ["a", "film"]}
+
+
+def test_what_a_limit_leaves_is_up_to_the_mask(fitted):
+    scores, limited = (
+        {one.word: one.score for one in of.word_importance()} for of in (fitted, fitted.edit(only=["superb"]))
+    )
+    assert limited["superb"] == scores["superb"]
+    assert set(limited.values()) == {scores["superb"], 0.0}
+
+
+def test_a_limit_that_leaves_nothing_is_refused(fitted, toy):
+    with pytest.raises(ConfigError, match=r"knows none of these words: zzz\."):
+        fitted.edit(only=["zzz"])
+    with pytest.raises(ConfigError, match="knows none of these words: zzz"):
+        fitted.edit(only=["zzz"], hide=["film"])
+    with pytest.raises(ConfigError, match="only is empty"):
+        fitted.edit(only=[])
+    with pytest.raises(ConfigError, match="only_words is empty"):
+        TextClassifier(only_words=[]).fit(*toy)
+    with pytest.raises(ConfigError, match="only_words has no word that is not in hide_words"):
+        TextClassifier(only_words=["film"], hide_words=["the", "Film"]).fit(*toy)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_an_encoder_reads_the_pieces_of_some_words_alone(fitted_encoder, family, tmp_path):
+    classifier = fitted_encoder(family, "base", only_words=("superb", "film"))
+    predictor = classifier.predictor_
+    ids = PieceFinder(predictor.tokenizer)
+    wanted = {id for word in ("superb", "film") for id in ids.ids_of(word).tolist()}
+    visible = {int(id) for id in np.flatnonzero(predictor.visible)}
+    assert visible - {*predictor.tokenizer.special, predictor.tokenizer.pad} == wanted
+    (doc,) = predictor.prepare(["Superb zzz film"])
+    assert not doc.hidden[0]
+    assert not doc.hidden[2]
+    assert set(predictor.tokenizer.special) & set(doc.ids.tolist())  # special tokens stay
+    also = resolve(predictor, Edit(only=("dreadful",))).also  # told of: they are seen in part
+    assert also == tuple(word for word in predictor.table.words if word != "dreadful" and shares(word, "dreadful", ids))
+    assert classifier.export(tmp_path / "hf").difference < 1e-5
+
+
+def shares(word, other, finder):
+    """Whether a word within a text has a piece of another."""
+    (pieces,) = finder.tokenizer.encode([word])
+    return bool(set(pieces.ids.tolist()) & set(finder.ids_of(other).tolist()))
+
+
 def test_a_list_of_words_has_words_in_it(toy):
     with pytest.raises(ConfigError, match="hide_words has 3 in it"):
         TextClassifier(hide_words=[3]).fit(*toy)
@@ -226,7 +316,7 @@ def test_edits_stay_in_the_graph_with_a_mask_that_cannot_be_folded(masking_encod
 
 
 def test_a_string_is_no_list_of_words(fitted):
-    for argument in ("hide", "show", "hide_patterns", "show_patterns"):
+    for argument in ("hide", "show", "only", "hide_patterns", "show_patterns"):
         with pytest.raises(ConfigError, match="'film' is one string, which would be taken for a list of letters"):
             fitted.edit(**{argument: "film"})
 

@@ -125,6 +125,16 @@ def read_text(path: Path, limit_bytes: int = LIMIT_BYTES) -> str:
         raise DataError(f"'{path}' is not UTF-8 text: {_one_line(error)}. Correct it, or make it anew.") from None
 
 
+def read_words(path: Path) -> tuple[str, ...]:
+    """The words of a text file with a word a line, each once.
+
+    Raises:
+        FileMissing, PermissionError, DataError: as `read_text`.
+    """
+    lines = read_text(path).removeprefix("\ufeff").splitlines()
+    return tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
 def _open(path: Path) -> IO[bytes]:
     """Open a regular file; a pipe or a device could block, or never end."""
     try:

@@ -34,6 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
             help=f"known words {done}, such as ^[0-9]+$",
         )
     parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="WORDS",
+        help="the only words that the model may see, besides those of --show: good,bad,@words.txt",
+    )
+    parser.add_argument(
         "--data", metavar="DATA", help="texts to measure the cost on, or none [the test split of the training data]"
     )
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
@@ -51,14 +58,16 @@ def run(args: argparse.Namespace) -> int:
     from vmask.persistence.model_folder import check_free
 
     hide, show = words_of(",".join(args.hide)), words_of(",".join(args.show))
-    if not (hide or show or args.hide_pattern or args.show_pattern):
-        raise ConfigError("There is nothing to edit. Name words with --hide or --show, or a pattern.")
+    only = words_of(",".join(args.only)) if args.only else None
+    if not (hide or show or args.only or args.hide_pattern or args.show_pattern):
+        raise ConfigError("There is nothing to edit. Name words with --hide, --show or --only, or a pattern.")
     out = Path(args.out)
     if out.resolve() == Path(args.model).resolve():
         raise ConfigError("The edited model would replace the one it is made from. Choose another folder for it.")
     check_free(out, args.overwrite, False)
     classifier = TextClassifier.load(args.model, args.device)
-    edited = classifier.edit(hide, show, hide_patterns=args.hide_pattern, show_patterns=args.show_pattern)
+    patterns = {"hide_patterns": args.hide_pattern, "show_patterns": args.show_pattern}
+    edited = classifier.edit(hide, show, only=only, **patterns)
     cost = _cost(args, classifier, edited)
     if cost is not None:
         edited.about_["edits"] = {**edited.about_["edits"], "cost": cost.to_dict()}
@@ -68,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"out": str(out), **words})
         return 0
-    for name, verb in (("hidden", "hides"), ("shown", "shows")):
-        if words[name]:
+    for name, verb in (("only", "reads only"), ("hidden", "hides"), ("shown", "shows")):
+        if words.get(name):
             more = f" and {len(words[name]) - SHOWN_WORDS:,} more" if len(words[name]) > SHOWN_WORDS else ""
             say_result(f"{verb} {len(words[name]):,} words: {', '.join(words[name][:SHOWN_WORDS])}{more}")
     if cost is not None:

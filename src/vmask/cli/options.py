@@ -195,18 +195,18 @@ def words_of(text: str) -> tuple[str, ...]:
     Raises:
         ConfigError: for a file that cannot be read.
     """
-    from vmask._core.parsing import read_text
+    from vmask._core.parsing import read_words
 
     words: list[str] = []
     for part in (part.strip() for part in text.split(",")):
         if part.startswith("@") and len(part) > 1:
             try:
-                words += read_text(Path(part[1:])).removeprefix("\ufeff").splitlines()
+                words += read_words(Path(part[1:]))
             except (DataError, OSError) as error:
                 raise ConfigError(f"{error} Give a text file with a word a line after the @.") from None
-        else:
+        elif part:
             words.append(part)
-    return tuple(dict.fromkeys(word.strip() for word in words if word.strip()))
+    return tuple(dict.fromkeys(words))
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -243,6 +243,7 @@ def _data_notes(dataset: Any) -> Iterator[str]:
 def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
+    from vmask.inference.visible_words import visible_counts, visible_share
     from vmask.training.visibility import describe_visibility
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
@@ -250,12 +251,15 @@ def _summarise(
         line += f", test accuracy {result['test_accuracy']:.4f} (n {result['test_n']:,})"
     say_result(line)
     if classifier.predictor_.ranks_words:
-        words = classifier.word_importance(12, min_count=3)
-        say_result("words it uses most: " + ", ".join(word.word for word in words))
+        top = classifier.word_importance(12, min_count=3)
+        say_result("words it uses most: " + ", ".join(word.word for word in top))
         visible = sum(word.score >= 0.5 for word in classifier.predictor_.word_importance())
         kept = classifier.history_[classifier.best_epoch_ - 1]
         if line := describe_visibility(args.mask, classifier.predictor_.model.mask, kept, visible):
             say_result(line)
+    if "only" in classifier.about_.get("edits", {}):
+        words, share = len(visible_counts(classifier.predictor_)), visible_share(classifier.predictor_)
+        say_result(f"reads only {words:,} words, {share:.1%} of the running words of its training texts")
     say_result(f"saved to {out}")
     if report is not None:
         say_result(f"report: {report}")

@@ -32,7 +32,8 @@ def write_hidden(model: MaskedClassifier, token_of: Callable[[int], str | None],
     """
     claimed = claimed_ids(model)
     if claimed is not None and not claimed.all():
-        tokens = {str(token_of(id)): id for id in np.flatnonzero(~claimed).tolist()}
+        # Some encoders have more vectors than their tokenizer has tokens.
+        tokens = {token: id for id in np.flatnonzero(~claimed).tolist() if (token := token_of(id)) is not None}
         (folder / HIDDEN).write_text(to_json(tokens), encoding="utf-8")
 
 

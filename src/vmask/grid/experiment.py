@@ -116,6 +116,7 @@ class Experiment:
         stages: what is measured of the cells.
         search: the hyperparameter search, or None.
         track: names of trackers that trainings are written to, commas between; mostly empty.
+        word_lists: digest of each file of words that options name -> its words, see `WordLists`.
     """
 
     name: str
@@ -125,6 +126,7 @@ class Experiment:
     stages: tuple[Stage, ...]
     search: Search | None
     track: str = ""
+    word_lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     def stages_of(self, cell: Cell) -> list[Stage]:
         """The stages of a cell: for each name the first that selects the cell."""

@@ -44,6 +44,7 @@ _TRAINED = {
     },
     "parameters": {"all": int, "trained": int},
     "history": [{"epoch": int}],
+    "visible": (Values((*NUMBER, NOTHING)), NOTHING),
     "test": ({"labels": [str], "predicted": [int]}, NOTHING),
 }
 _STAGE = {

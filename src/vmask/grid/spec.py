@@ -16,9 +16,10 @@ from vmask.config import HIDES, make
 from vmask.errors import ConfigError, DataError, FileMissing, UnknownName, VmaskError, did_you_mean, short
 from vmask.evaluation.resolve import plugins
 from vmask.explain import EXPLAINERS
-from vmask.grid.cell import Cell, Combination
+from vmask.grid.cell import Cell, Combination, short_name
 from vmask.grid.experiment import Experiment, Search, Stage, Where
 from vmask.grid.store import SEARCH, TRAIN
+from vmask.grid.word_lists import WordLists, spelled_out
 from vmask.masks import MASKS
 from vmask.metrics import METRICS
 
@@ -108,7 +109,7 @@ def check_where(where: Where, cells: Collection[Cell], of: str) -> None:
                 )
 
 
-_TOP = ("name", "title", "out", "models", "grid", "stages", "search", "track")
+_TOP = ("name", "title", "out", "models", "grid", "stages", "search", "track", "lists_made_by")
 _BLOCK = ("datasets", "models", "masks", "seeds", "options", "variants")
 _NAME = re.compile(r"\w[\w.+-]*")
 """Names that can be part of a file's name."""
@@ -118,7 +119,8 @@ def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
     _known(loaded, _TOP, "the file")
     models = _mapping(loaded.get("models"), "models", dict)
     blocks = _listed(loaded, "grid", "the file")
-    all_cells = (cell for block in blocks for cell in _cells(block, models, path.parent))
+    lists = WordLists(path.parent, str(loaded.get("lists_made_by", "")))
+    all_cells = (cell for block in blocks for cell in _cells(block, models, path.parent, lists))
     cells = dict.fromkeys(islice(all_cells, MOST_CELLS + 1))
     if len(cells) > MOST_CELLS:
         raise ConfigError(f"the grid has more than {MOST_CELLS:,} cells. Make it smaller, or split it.")
@@ -137,10 +139,11 @@ def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
         stages=tuple(_stage(stage) for stage in _listed(loaded, "stages", "the file", [])),
         search=None if search is None else _search(search, models),
         track=str(loaded.get("track") or ""),
+        word_lists=lists.words,
     )
 
 
-def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell]:
+def _cells(block: Any, models: Mapping[str, Any], folder: Path, lists: WordLists) -> Iterator[Cell]:
     _known(block, _BLOCK, "a block of `grid`")
     masks = MASKS.working() if block.get("masks", ALL) == ALL else _named(block, "masks", "a block of `grid`")
     for mask in masks:
@@ -160,8 +163,10 @@ def _cells(block: Any, models: Mapping[str, Any], folder: Path) -> Iterator[Cell
         for model in block["models"]:
             for mask in masks:
                 for variant, options in variants.items():
-                    of = Combination(located, model, mask, variant, {**models[model], **shared, **options})
+                    given = {**models[model], **shared, **options}
+                    names = {"dataset": short_name(located), "model": short_name(model)}
                     for seed in parse_seeds(block.get("seeds", 0)):
+                        of = Combination(located, model, mask, variant, lists.named(given, **names, seed=seed))
                         yield Cell(of, seed)
 
 
@@ -271,7 +276,7 @@ def _check(experiment: Experiment) -> None:
         for options in ({**of.options, **trial} for trial in trials or [{}]):
             plans[repr((of.model, of.mask, options))] = (of, options)  # the same for every dataset
     for of, options in plans.values():
-        _check_options(of, options)
+        _check_options(of, spelled_out(options, experiment.word_lists))
 
 
 def _check_options(of: Combination, options: Mapping[str, Any]) -> None:

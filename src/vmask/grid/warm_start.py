@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from vmask.classifier import TextClassifier
-from vmask.grid.cell import Cell
+from vmask.grid.cell import Cell, Combination
 from vmask.grid.experiment import Experiment
+from vmask.grid.word_lists import WORD_LISTS
 from vmask.training.fit import FIRST
 
 
@@ -18,13 +20,21 @@ def start_of(experiment: Experiment, cell: Cell) -> Cell | None:
     The result is the same to the last bit: the second stage draws from streams of its own.
     """
     of = cell.combination
-    if of.mask == FIRST or not _two_stages(of.model, of.mask, json.dumps(dict(of.options))):
+    plain = {name: value for name, value in of.options.items() if name not in WORD_LISTS}  # these change no stage
+    if of.mask == FIRST or not _two_stages(of.model, of.mask, json.dumps(plain)):
         return None
-    wanted = dataclasses.replace(of, mask=FIRST)
     for start in experiment.cells:
-        if start.seed == cell.seed and start.combination == wanted and not _searched(experiment, cell, start):
-            return start
+        if start.seed == cell.seed and _is_first_stage(start.combination, of):
+            return None if _searched(experiment, cell, start) else start
     return None
+
+
+def _is_first_stage(start: Combination, of: Combination) -> bool:
+    """Whether a combination is the first of another's two stages: the same but for the mask and its options."""
+    if start.mask != FIRST or (start.dataset, start.model) != (of.dataset, of.model):
+        return False
+    own: Mapping[str, Any] = {name: value for name, value in of.options.items() if not name.startswith("mask__")}
+    return start.options == own
 
 
 @lru_cache(maxsize=1000)  # called many times by a grid

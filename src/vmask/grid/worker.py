@@ -31,6 +31,8 @@ from vmask.grid.search import run_search
 from vmask.grid.store import TRAIN, Store
 from vmask.grid.task import Task, training_request, uses_of
 from vmask.grid.warm_start import start_of
+from vmask.grid.word_lists import WORD_LISTS, spelled_out
+from vmask.inference.visible_words import visible_counts, visible_share_of
 from vmask.metrics._temperature import temperature_for
 from vmask.metrics.nll import negative_log_likelihoods
 from vmask.persistence.model_folder import read_config
@@ -112,11 +114,11 @@ class Worker:
         return load_dataset(name, data_dir=self.places.data_dir)
 
     def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options with the paths of word vectors."""
-        embeddings = options.get("embeddings")
-        if embeddings is None or self.places.vectors_dir is None:
-            return dict(options)
-        return {**options, "embeddings": located(embeddings, self.places.vectors_dir)}
+        """Options with the paths of word vectors and the words of lists."""
+        found = spelled_out(options, self.experiment.word_lists)
+        if found.get("embeddings") is not None and self.places.vectors_dir is not None:
+            found["embeddings"] = located(found["embeddings"], self.places.vectors_dir)
+        return found
 
     def _classifier(self, of: Combination, seed: int, options: Mapping[str, Any]) -> TextClassifier:
         defaults = self.dataset(of.dataset).defaults
@@ -190,7 +192,7 @@ class Worker:
                 "stage": TRAIN,
                 "status": "done",
                 **about,
-                "options": _portable(classifier.plan_.to_dict()),
+                "options": _portable(classifier.plan_.to_dict(), about["asked"]["options"]),
                 "facts": self._facts(uses_of(cell.combination)),
                 "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint, "notes": list(dataset.notes)},
                 "vectors": {
@@ -211,6 +213,7 @@ class Worker:
                     "trained": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
                 },
                 "history": history,
+                "visible": short(_visible(classifier, dataset)),
                 "confidence": {
                     name: _confidence(classifier, split)
                     for name, split in dataset.splits.items()
@@ -325,15 +328,25 @@ def _digest(path: Path) -> str:
     return sha256(path)[:16]
 
 
-def _portable(plan: dict[str, Any]) -> dict[str, Any]:
-    """A plan without the paths of this machine."""
+def _portable(plan: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """A plan without the paths of this machine, and with word lists as they were asked for, which may be by digest."""
     embeddings = str(plan["data"]["embeddings"])
     names = [part if part.startswith(DISTIL) else Path(part).name for part in embeddings.split(",")]
     model = {key: public_name(value) if key == "encoder" else value for key, value in plan["model_options"].items()}
     start = plan["train"]["init_from"]
     train = {**plan["train"], "init_from": None if start is None else Path(start).name}
-    data = {**plan["data"], "embeddings": ",".join(names)}
+    lists = {name: asked[name] for name in WORD_LISTS if name in asked}
+    data = {**plan["data"], "embeddings": ",".join(names), **lists}
     return {**plan, "model_options": model, "data": data, "train": train}
+
+
+def _visible(classifier: TextClassifier, dataset: Dataset) -> dict[str, Any] | None:
+    """Number of visible words of the training texts, share of the running words of each split; None if all are."""
+    predictor = classifier.predictor_
+    if predictor.visible is None:
+        return None
+    shares = {name: visible_share_of(predictor, split.texts) for name, split in dataset.splits.items()}
+    return {"types": len(visible_counts(predictor)), **shares}
 
 
 def _confidence(classifier: TextClassifier, split: Split) -> dict[str, float] | None:

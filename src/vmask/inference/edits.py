@@ -18,7 +18,7 @@ from vmask.inference.piece_predictor import PiecePredictor
 from vmask.inference.predictor import TextPredictor, WordPredictor
 from vmask.text.pieces import PieceTokenizer
 from vmask.text.vocabulary import WordTokenizer
-from vmask.text.words import SPECIALS
+from vmask.text.words import PAD, SPECIALS
 
 MOST_WORDS = 1_000_000
 """Largest number of words of an edit."""
@@ -34,17 +34,21 @@ class Edit:
         show: words that it sees as they are.
         hide_patterns: regular expressions; every known word in which one is found is hidden.
         show_patterns: the same for words that are shown.
+        only: all other words, unknown ones too, are hidden, unless they are shown; what is seen of these is up to the
+            mask. None if other words are not touched.
     """
 
     hide: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
     hide_patterns: tuple[str, ...] = ()
     show_patterns: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        if len(self.hide) + len(self.show) > MOST_WORDS:
+        words = (*self.hide, *self.show, *(self.only or ()))
+        if len(words) > MOST_WORDS:
             raise ConfigError(f"The edit has more than {MOST_WORDS:,} words. Use a pattern instead.")
-        for word in (*self.hide, *self.show):
+        for word in words:
             if not isinstance(word, str) or not word.strip():
                 raise ConfigError(f"{short(word)} is no word. Write words, without empty ones between commas.")
         for pattern in (*self.hide_patterns, *self.show_patterns):
@@ -60,7 +64,9 @@ class Edited:
         hidden: words that were found and are hidden, as they were given.
         shown: words that are shown.
         unknown: words that the model does not know; it reads all of them as the same unknown word.
-        also: words of an encoder that lose or gain a piece because they share one with an edited word.
+        also: words of an encoder that lose or gain a piece because they share one with an edited word; or, where only
+            some words may be seen, that are seen in part.
+        only: words that were found of those that alone may be seen; None if others are not touched.
     """
 
     edits: Tensor
@@ -68,6 +74,12 @@ class Edited:
     shown: tuple[str, ...]
     unknown: tuple[str, ...]
     also: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+
+    def record(self) -> dict[str, list[str]]:
+        """The words as a model folder keeps them; an edit on top of this one reads them there."""
+        only = {} if self.only is None else {"only": sorted(self.only)}
+        return {"hidden": sorted(self.hidden), "shown": sorted(self.shown), **only}
 
 
 def resolve(
@@ -81,7 +93,7 @@ def resolve(
     Args:
         predictor: the model.
         edit: the words.
-        before: `hidden` and `shown` words of earlier edits, which stay unless this one decides otherwise.
+        before: the `record` of earlier edits, which stay unless this one decides otherwise.
         finder: that of `finder_of`, for many edits of a model.
 
     Raises:
@@ -100,7 +112,7 @@ def finder_of(predictor: TextPredictor) -> Finder:
 
 
 def find(finder: Finder, edit: Edit, size: int) -> Edited:
-    """Find the ids of the words of an edit. A piece of a hidden word stays hidden, also if a shown word has it.
+    """Find the ids of the words of an edit. A piece of a hidden word stays hidden, also if another word has it.
 
     Args:
         finder: finds words in a vocabulary.
@@ -114,23 +126,29 @@ def find(finder: Finder, edit: Edit, size: int) -> Edited:
     show = {*edit.show, *_matches(finder.known, edit.show_patterns)}
     if both := {word.casefold() for word in hide} & {word.casefold() for word in show}:
         raise ConfigError(f"'{min(both)}' is to be hidden and to be shown. Decide for one of them.")
-    edits = torch.zeros(size, dtype=torch.int8)
-    found: dict[int, list[str]] = {-1: [], 1: []}
-    unknown: list[str] = []
-    for words, decision in ((show, 1), (hide, -1)):  # what is hidden comes last and wins
+    special = [id for id in finder.special if id < size]
+    edits = torch.full((size,), 0 if edit.only is None else -1, dtype=torch.int8)
+    edits[special] = 0
+    found: dict[str, list[str]] = {"only": [], "show": [], "hide": []}
+    unknown: set[str] = set()
+    decisions = (("only", set(edit.only or ()), 0), ("show", show, 1), ("hide", hide, -1))  # the last one wins
+    for name, words, decision in decisions:
         for word in sorted(words):
             ids = finder.ids_of(word)
             if len(ids):
                 edits[torch.from_numpy(ids)] = decision
-                found[decision].append(word)
+                found[name].append(word)
             else:
-                unknown.append(word)
-    if not found[-1] and not found[1]:
-        named = f": {', '.join(unknown[:5])}" if unknown else ""
-        near = did_you_mean(unknown[0], finder.known) if len(unknown) == 1 else ""
+                unknown.add(word)
+    if not any(found.values()) or (edit.only and not found["only"] and not found["show"]):
+        named = f": {', '.join(sorted(unknown)[:5])}" if unknown else ""
+        near = did_you_mean(min(unknown), finder.known) if len(unknown) == 1 else ""
         raise ConfigError(f"The model knows none of these words{named}.{near} See them with: vmask words DIR --top 0")
-    also = finder.touched(edits, {word.casefold() for word in (*hide, *show)})
-    return Edited(edits, tuple(found[-1]), tuple(found[1]), tuple(sorted(unknown)), also)
+    changed = edits.numpy() != 0 if edit.only is None else edits.numpy() >= 0
+    changed[special] = False
+    also = finder.touched(changed, {word.casefold() for word in (*hide, *show, *(edit.only or ()))})
+    only = None if edit.only is None else tuple(found["only"])
+    return Edited(edits, tuple(found["hide"]), tuple(found["show"]), tuple(sorted(unknown)), also, only)
 
 
 class Finder(Protocol):
@@ -138,15 +156,17 @@ class Finder(Protocol):
 
     Attributes:
         known: the words that patterns are matched with.
+        special: ids that are no words: padding and special tokens.
     """
 
     known: Sequence[str]
+    special: Sequence[int]
 
     def ids_of(self, word: str) -> NDArray[np.int64]:
         """The ids of a word in any case; none if it is unknown."""
 
-    def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
-        """Words that lose or gain a piece by edits (V,) of other words, those `named`."""
+    def touched(self, changed: NDArray[np.bool_], named: set[str]) -> tuple[str, ...]:
+        """Words that are not `named` and have an id that is changed (V,)."""
 
 
 class WordFinder:
@@ -155,6 +175,7 @@ class WordFinder:
     def __init__(self, tokenizer: WordTokenizer) -> None:
         self.tokenizer = tokenizer
         self.known: Sequence[str] = tokenizer.words[len(SPECIALS) :]
+        self.special: Sequence[int] = (PAD,)  # all unknown words are one word
         self._by_case: dict[str, list[int]] = {}
         for id, word in enumerate(self.known, len(SPECIALS)):
             self._by_case.setdefault(word.casefold(), []).append(id)
@@ -169,7 +190,7 @@ class WordFinder:
             raise ConfigError(f"The model reads '{word}' as several words: {' '.join(read)}. Name these instead.")
         return np.array([id for id in tokens.ids if id >= len(SPECIALS)], np.int64)
 
-    def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
+    def touched(self, changed: NDArray[np.bool_], named: set[str]) -> tuple[str, ...]:
         """No other word is touched: every word has an id of its own."""
         return ()
 
@@ -180,6 +201,7 @@ class PieceFinder:
     def __init__(self, tokenizer: PieceTokenizer, known: Sequence[str] = ()) -> None:
         self.tokenizer = tokenizer
         self.known = known
+        self.special: Sequence[int] = sorted({*tokenizer.special, tokenizer.pad})
 
     def ids_of(self, word: str) -> NDArray[np.int64]:
         """The ids of all pieces of a word, at the start of a text and within it, in the usual cases."""
@@ -194,10 +216,10 @@ class PieceFinder:
         special = set(self.tokenizer.special)
         return np.array(sorted(found - special - {unknown}), np.int64)
 
-    def touched(self, edits: Tensor, named: set[str]) -> tuple[str, ...]:
+    def touched(self, changed: NDArray[np.bool_], named: set[str]) -> tuple[str, ...]:
         """Words of the training texts that share a piece with an edited word, most frequent first."""
         ids, rows = self._pieces
-        words = (self.known[row] for row in np.unique(rows[edits.numpy()[ids] != 0]))
+        words = (self.known[row] for row in np.unique(rows[changed[ids]]))
         return tuple(word for word in words if word.casefold() not in named)
 
     @cached_property
@@ -213,9 +235,15 @@ def _merged(before: Mapping[str, Sequence[str]], edit: Edit, known: Sequence[str
         "hidden": [*edit.hide, *_matches(known, edit.hide_patterns)],
         "shown": [*edit.show, *_matches(known, edit.show_patterns)],
     }
-    decided = {word.casefold() for words in new.values() for word in words}
+    decided = {word.casefold() for words in (*new.values(), edit.only or ()) for word in words}
     kept = {name: [word for word in before.get(name, ()) if word.casefold() not in decided] for name in new}
-    return Edit(*(tuple(dict.fromkeys([*kept[name], *new[name]])) for name in ("hidden", "shown")))
+    only = edit.only
+    if only is None:
+        only = None if before.get("only") is None else tuple(before["only"])
+    else:
+        kept["shown"] = []  # of these words alone, not of those and these
+    hide, show = (tuple(dict.fromkeys([*kept[name], *new[name]])) for name in ("hidden", "shown"))
+    return Edit(hide, show, only=only)
 
 
 def _matches(known: Iterable[str], patterns: Sequence[str]) -> Iterator[str]:

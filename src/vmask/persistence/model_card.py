@@ -20,14 +20,14 @@ def _input_line(data: dict[str, Any]) -> str:
 
 
 def _edit_lines(edits: Any) -> list[str]:
-    """Rows of the table about words that a person hid or showed."""
+    """Rows of the table about words that a person hid or showed, or that alone are read."""
     if not isinstance(edits, dict):
         return []
     rows = []
-    for name in ("hidden", "shown"):
+    for name, title in (("only", "reads only"), ("hidden", "hidden by hand"), ("shown", "shown by hand")):
         if words := edits.get(name):
             more = " …" if len(words) > TOP_WORDS else ""
-            rows.append(f"| {name} by hand | {len(words):,} words: {', '.join(map(str, words[:TOP_WORDS]))}{more} |")
+            rows.append(f"| {title} | {len(words):,} words: {', '.join(map(str, words[:TOP_WORDS]))}{more} |")
     cost = edits.get("cost")
     if isinstance(cost, dict) and {"accuracy_before", "accuracy_after", "n"} <= cost.keys():
         before, after = cost["accuracy_before"], cost["accuracy_after"]

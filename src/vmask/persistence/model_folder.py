@@ -59,7 +59,7 @@ _FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
     **dict.fromkeys(("accuracy_before", "accuracy_after"), (int, float)),
     **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
-    **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "unknown"), list),
+    **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "only", "unknown"), list),
     **dict.fromkeys(("coverage", "edits", "cost"), dict),
 }
 """Types of the facts about data and training; other keys may have any value."""

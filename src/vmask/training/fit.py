@@ -51,6 +51,12 @@ def prepare_data(
     return prepare_pieces(plan, data) if plan.reads_pieces else prepare_words(plan, data, vocabulary_texts)
 
 
+def words_edit(plan: Plan) -> Edit | None:
+    """The words that a model is trained without, or that alone it is trained with; None without any."""
+    hide, only = plan.data.hide_words, plan.data.only_words
+    return Edit(hide=hide, only=only) if hide or only is not None else None
+
+
 def train_plan(
     plan: Plan,
     data: Prepared,
@@ -89,8 +95,8 @@ def train_plan(
             second = encoder is not None
             encoder = encoder or data.encoder(plan)
             baseline = baseline_of(plan, encoder, data.mask_token)
-            if plan.data.hide_words and edits is None:
-                edits = find(data.finder(), Edit(hide=plan.data.hide_words), encoder.table_size).edits
+            if edits is None and (edit := words_edit(plan)) is not None:
+                edits = find(data.finder(), edit, encoder.table_size).edits
             model = stage.with_mask(encoder, len(data.labels))
             model.edits = edits
             if stage is plan:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmask.errors import DataError
 from vmask.evaluation.statistics import Estimate, mean_interval, seeds_interval
@@ -153,15 +154,27 @@ def over_texts(name: str, record: Record, facts: Record) -> Estimate | None:
     if record.get(name) is None:
         return None
     value = float(record[name])
-    if name == TEST_ACCURACY and facts.get("test_labels") is not None and record.get("test") is not None:
-        truth = [facts["labels"][int(label)] for label in facts["test_labels"]]
-        predicted = [record["test"]["labels"][label] for label in record["test"]["predicted"]]
-        return mean_interval(np.array([a == b for a, b in zip(truth, predicted, strict=True)], float))
+    if name == TEST_ACCURACY and (right := right_answers(record, facts)) is not None:
+        return mean_interval(right)
     dev = facts.get("rows", {}).get("dev")
     if name == DEV_ACCURACY and dev:  # files do not keep predictions of dev
         right = round(dev * value)
         return mean_interval(np.repeat([1.0, 0.0], [right, dev - right]))
     return Estimate(value, nan, nan, 1, "one training")
+
+
+def right_answers(record: Record, facts: Record) -> NDArray[np.float64] | None:
+    """(N,) 1 for every test text that a training classifies rightly, else 0; None where files do not tell.
+
+    Args:
+        record: of the training.
+        facts: about its dataset.
+    """
+    if facts.get("test_labels") is None or record.get("test") is None:
+        return None
+    truth = [facts["labels"][int(label)] for label in facts["test_labels"]]
+    predicted = [record["test"]["labels"][label] for label in record["test"]["predicted"]]
+    return np.array([a == b for a, b in zip(truth, predicted, strict=True)], np.float64)
 
 
 def signature(cells: Sequence[Mapping[int, Record]], *more: str) -> str:

@@ -126,7 +126,7 @@ def _visible(classifier: TextClassifier) -> Visible | None:
     edits = classifier.about_.get("edits")
     edited = {
         name: tuple(map(str, edits[name]))
-        for name in ("hidden", "shown")
+        for name in ("only", "hidden", "shown")
         if isinstance(edits, dict) and isinstance(edits.get(name), list) and edits[name]
     }
     return Visible(len(predictor.word_counts()), visible_share(predictor), by_class, edited)

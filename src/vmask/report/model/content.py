@@ -151,7 +151,7 @@ class Visible:
         types: number of word types of the training texts, hidden ones included.
         share: share of the running words of the training texts that is visible.
         by_class: class -> the visible words that speak for it, those with the largest effect first.
-        edited: words that a person hid or showed: `hidden` or `shown` -> the words.
+        edited: what a person decided: `only`, `hidden` or `shown` -> the words.
     """
 
     types: int
