@@ -67,7 +67,7 @@ class Inline:
     def start(self, task):
         self.running.append(task)
 
-    def finished(self):
+    def finished(self, timeout=None):
         task = self.running.pop()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", VmaskWarning)

@@ -80,7 +80,8 @@ def remove_folder(path: Path) -> None:
     aside = Path(tempfile.mkdtemp(prefix=temporary_prefix(path.name), suffix=".tmp", dir=path.parent))
     with in_use(aside):
         aside.rmdir()
-        path.rename(aside)
+        with suppress(FileNotFoundError):  # another process has removed it
+            path.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)
 
 

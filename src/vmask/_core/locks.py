@@ -66,3 +66,51 @@ def taking_turns(folder: Path) -> Iterator[None]:
             os.close(handle)
         folder.mkdir(parents=True, exist_ok=True)  # the process that held it has removed it
     yield
+
+
+class Claim:
+    """A lock on a file that is there only as long as the lock is held, or until the process that held it was killed.
+
+    Args:
+        path: the file.
+        handle: the open file; None on a system that cannot lock.
+    """
+
+    def __init__(self, path: Path, handle: int | None) -> None:
+        self.path, self.handle = path, handle
+
+    def release(self) -> None:
+        """Remove the file and its lock."""
+        if self.handle is not None:
+            with suppress(OSError):
+                self.path.unlink()
+            os.close(self.handle)
+            self.handle = None
+
+
+def claim(path: Path, content: str) -> Claim | None:
+    """Lock a file for this process alone, without waiting; its folder is created if it does not exist.
+
+    Args:
+        path: the file.
+        content: what others can read there, such as who holds it.
+
+    Returns:
+        None if another process holds it.
+    """
+    while CAN_LOCK:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:  # another process has removed the empty folder
+            continue
+        if not lock(handle):
+            os.close(handle)
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.stat()):
+                os.truncate(handle, 0)
+                os.write(handle, content.encode())
+                return Claim(path, handle)
+        os.close(handle)  # the process that held it has removed it
+    return Claim(path, None)

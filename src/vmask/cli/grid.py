@@ -139,7 +139,7 @@ def _work(grid: Grid, left: Sequence[Task], args: argparse.Namespace, errors: li
             say(args, f"{task.title}: {error or outcome}")
             advance(1)
 
-        return grid.run(args.jobs, on_outcome)
+        return grid.run(args.jobs, on_outcome, lambda message: say(args, message))
 
 
 def _time_line(left: int, seconds: float, unknown: int, jobs: int) -> str:

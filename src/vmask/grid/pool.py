@@ -55,9 +55,9 @@ class Pool:
             pipe.send(task)
         self.running[pipe] = (process, task)
 
-    def finished(self) -> Iterator[tuple[Task, str, bool]]:
-        """Wait for tasks to end; gives each with its error message, and whether its process died."""
-        for pipe in wait(list(self.running)):
+    def finished(self, timeout: float | None = None) -> Iterator[tuple[Task, str, bool]]:
+        """Wait for tasks to end, at most this many seconds; gives each with its error, and whether its process died."""
+        for pipe in wait(list(self.running), timeout):
             assert isinstance(pipe, Connection)
             process, task = self.running.pop(pipe)
             try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from vmask._core.files import remove_folder, sweep
 from vmask.data.datasets import load_dataset
 from vmask.errors import VmaskError
 from vmask.grid.cell import Cell, Combination, identity, short_name
+from vmask.grid.claims import Claims
 from vmask.grid.estimate import Size, seconds_left, size_of_dataset, size_of_record
 from vmask.grid.experiment import Experiment, Where
 from vmask.grid.pool import Pool
@@ -25,7 +27,9 @@ from vmask.grid.warm_start import start_of
 from vmask.grid.worker import Places, write_failure
 
 Outcome = Literal["done", "failed", "skipped", "there"]
-"""`skipped`: a task that it needs failed. `there`: done already, as turned out after its search was done again."""
+"""`skipped`: a task that it needs failed. `there`: done already, by another grid or as turned out after its search."""
+LOOK_AGAIN = 0.5
+"""Seconds after which a task of another grid is looked at again."""
 
 
 @dataclass(frozen=True)
@@ -93,52 +97,37 @@ class Grid:
         data = None if local is None else local.fingerprint
         return self.store.state(task.path(self.store), identity(request), number_versions(task.uses), data)
 
-    def run(self, jobs: int, on_outcome: Callable[[Task, Outcome, str], None]) -> Counter[str]:
-        """Do the tasks that are to be done.
+    def run(
+        self,
+        jobs: int,
+        on_outcome: Callable[[Task, Outcome, str], None],
+        on_wait: Callable[[str], None] = lambda message: None,
+    ) -> Counter[str]:
+        """Do the tasks that are to be done; those that another grid is working on are waited for.
 
         Args:
             jobs: number of processes.
             on_outcome: called with the outcome of each task and its error message, empty if there is none.
+            on_wait: called with a message if all that is left is being done by other grids.
 
         Returns:
             The number of tasks with each outcome.
         """
-        count: Counter[str] = Counter({"done": 0, "failed": 0, "skipped": 0, "there": 0})
+        began = time.time()
         states = {task: self.state(task) for task in self.tasks}
         self._tidy(task for task, state in states.items() if state == "done")
         waiting = [task for task, state in states.items() if self.wanted.to_do(state)]
-        unfinished = set(waiting)  # waiting or running
-        failed: set[Task] = {task for task, state in states.items() if task not in unfinished and state == "failed"}
-
-        def finish(task: Task, outcome: Outcome, error: str = "") -> None:
-            unfinished.discard(task)
-            if outcome in ("failed", "skipped"):
-                failed.add(task)
-            count[outcome] += 1
-            on_outcome(task, outcome, error)
-
-        with Pool(self.experiment, self.places, min(jobs, max(len(waiting), 1))) as pool:
-            while waiting or pool.running:
-                for task in list(waiting):
-                    if not pool.free:
-                        break
-                    needs = needs_of(task, self.experiment)
-                    if any(needed in failed for needed in needs):
-                        waiting.remove(task)
-                        finish(task, "skipped", "skipped, because what it needs failed")
-                    elif not any(needed in unfinished for needed in needs):
-                        waiting.remove(task)
-                        if self.wanted.to_do(state := self.state(task)):  # its search may have been done since then
-                            pool.start(task)
-                        elif state == "failed":
-                            finish(task, "skipped", "skipped, because it failed before")
-                        else:
-                            finish(task, "there")
-                for task, error, died in pool.finished() if pool.running else ():
-                    if died:
-                        self._write_death(task, error)
-                    finish(task, "failed" if error else "done", error)
-        return count
+        failed = {task for task, state in states.items() if state == "failed"}.difference(waiting)
+        processes = min(jobs, max(len(waiting), 1))
+        with (
+            Claims(self.store, self.places.models) as claims,
+            Pool(self.experiment, self.places, processes) as pool,
+        ):
+            course = _Course(self, pool, claims, on_outcome, began, waiting, failed)
+            while course.waiting or pool.running:
+                course.start_tasks()
+                course.take_results(on_wait)
+        return course.count
 
     def _tidy(self, done: Iterable[Task]) -> None:
         """Remove what killed runs left among the models: temporary files, explanations of finished stages."""
@@ -175,6 +164,88 @@ class Grid:
         except VmaskError:  # a task that needs it reports the error
             return None
         return Local(loaded.fingerprint, size_of_dataset(loaded))
+
+
+class _Course:
+    """The course of a run: what is waiting, what is unfinished, what became of the rest.
+
+    Args:
+        grid: the grid.
+        pool: the processes.
+        claims: the tasks that this grid works on, and no other.
+        on_outcome: see `Grid.run`.
+        began: when the run began, in seconds since the epoch.
+        waiting: tasks to do.
+        failed: tasks that failed before and are not done again.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        pool: Pool,
+        claims: Claims,
+        on_outcome: Callable[[Task, Outcome, str], None],
+        began: float,
+        waiting: list[Task],
+        failed: set[Task],
+    ) -> None:
+        self.grid, self.pool, self.claims, self.on_outcome, self.began = grid, pool, claims, on_outcome, began
+        self.waiting, self.failed = waiting, failed
+        self.unfinished = set(waiting)  # waiting or running, here or elsewhere
+        self.elsewhere: list[Task] = []
+        self.count: Counter[str] = Counter({"done": 0, "failed": 0, "skipped": 0, "there": 0})
+
+    def start_tasks(self) -> None:
+        """Start what can be started, in its order; what another grid is working on stays waiting."""
+        self.elsewhere = []
+        for task in list(self.waiting):
+            if not self.pool.free:
+                return
+            needs = needs_of(task, self.grid.experiment)
+            if any(needed in self.failed for needed in needs):
+                self._finish(task, "skipped", "skipped, because what it needs failed")
+            elif not any(needed in self.unfinished for needed in needs):
+                if self.claims.take(task):
+                    self._start(task)
+                else:
+                    self.elsewhere.append(task)
+
+    def _start(self, task: Task) -> None:
+        """Start a task, unless its search, or another grid, has made that needless meanwhile."""
+        state = self.grid.state(task)
+        if self.grid.wanted.to_do(state) and not (state == "failed" and self._is_new(task)):
+            self.waiting.remove(task)
+            self.pool.start(task)
+        elif state == "failed":
+            self._finish(task, "skipped", "skipped, because it failed before")
+        else:
+            self._finish(task, "there")
+
+    def _is_new(self, task: Task) -> bool:
+        """Whether the file of a task was written since this run began, by another grid."""
+        return task.path(self.grid.store).stat().st_mtime >= self.began
+
+    def take_results(self, on_wait: Callable[[str], None]) -> None:
+        """Wait until a task ends, here or perhaps elsewhere."""
+        if self.pool.running:
+            for task, error, died in self.pool.finished(LOOK_AGAIN if self.elsewhere else None):
+                if died:
+                    self.grid._write_death(task, error)
+                self._finish(task, "failed" if error else "done", error)
+        elif self.elsewhere:
+            if message := self.claims.news(self.elsewhere):
+                on_wait(message)
+            time.sleep(LOOK_AGAIN)
+
+    def _finish(self, task: Task, outcome: Outcome, error: str = "") -> None:
+        self.claims.release(task)
+        if task in self.waiting:
+            self.waiting.remove(task)
+        self.unfinished.discard(task)
+        if outcome in ("failed", "skipped"):
+            self.failed.add(task)
+        self.count[outcome] += 1
+        self.on_outcome(task, outcome, error)
 
 
 def tasks_of(experiment: Experiment, where: Where) -> Iterator[Task]:
