@@ -80,7 +80,7 @@ def runs(dataset_name: str, encoder: str, data_dir: str | None) -> dict[str, _Ru
         plan = TextClassifier(encoder, mask, **options).plan()
         data = prepare_data(plan, train.texts, train.labels, (dev.texts, dev.labels), dev_fraction=0.1)
         reseed_torch(0, "weights")
-        model = plan.with_mask(data.encoder(plan))
+        model = plan.with_mask(data.encoder(plan), len(data.labels))
         model.encoder.freeze_embeddings()
         few = Examples(data.dev.ids[:BATCH], data.dev.labels[:BATCH], data.dev.pad)
         accelerator = make_accelerator("cpu", plan.train.precision)

@@ -39,7 +39,7 @@ def encoder(family, placement="word", **options):
 def build(family, mask="vmask", placement="word"):
     torch.manual_seed(0)
     plan = make_plan("transformer", mask, model__encoder="tiny", model__placement=placement)
-    return plan.with_mask(encoder(family, placement)).eval()
+    return plan.with_mask(encoder(family, placement), 3).eval()
 
 
 def batch(family, texts=TEXTS, length=0):

@@ -41,14 +41,14 @@ class Known:
     """A vocabulary of a few words."""
 
     def __init__(self, words):
-        self.known = list(words)
+        self.known, self.special = list(words), ()
 
     def ids_of(self, word):
         import numpy as np
 
         return np.array([i for i, one in enumerate(self.known) if one.casefold() == word.casefold()], np.int64)
 
-    def touched(self, edits, named):
+    def touched(self, changed, named):
         return ()
 
 
