@@ -11,6 +11,9 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 
 from toy import toy_texts
 from vmask.errors import ConfigError, VmaskError
@@ -123,6 +126,32 @@ def test_an_export_whose_list_is_wrong_is_caught(hard, tmp_path):
     path.write_text(json.dumps(everything), encoding="utf-8")
     reader, answers = ExportReader.of(tmp_path / "onnx"), answers_of(tmp_path / "onnx")
     assert not verify_export(reader, answers, TEXTS, exchanges=300).holds
+
+
+def test_an_export_reads_no_further_than_its_limit(masking_encoder, tmp_path):
+    edited = masking_encoder("bert").edit(hide=["superb", "dreadful", "film"])
+    edited.export(tmp_path / "export", "hf")
+    limit = edited.predictor_.tokenizer.max_tokens
+    (doc,) = ExportReader.of(tmp_path / "export").prepare(["film " * (limit + 9)])
+    assert len(doc.ids) == limit
+
+
+def test_ids_of_an_export_may_have_gaps(tmp_path):
+    words = {"[UNK]": 0, "a": 1, "b": 2, "c": 7}
+    tokenizer = Tokenizer(WordLevel(words, "[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_truncation(9)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text(json.dumps({"labels": ["x", "y"]}), encoding="utf-8")
+    for hidden, fits in (({"c": 7}, True), ({"a": -1}, False), ({"a": 8}, False), ({"a": True}, False)):
+        (tmp_path / HIDDEN).write_text(json.dumps(hidden), encoding="utf-8")
+        if fits:
+            reader = ExportReader.of(tmp_path)
+            assert reader.claimed.tolist() == [True] * 7 + [False]
+            assert [doc.words for doc in reader.prepare(["a c b"])] == [("a", "c", "b")]
+        else:
+            with pytest.raises(VmaskError, match="damaged"):
+                ExportReader.of(tmp_path)
 
 
 @pytest.mark.parametrize("damage", [None, "[]", '{"a": 1e9}', '{"a": "b"}', '{"a": -99999999}', "{", "{}"])

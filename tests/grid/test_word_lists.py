@@ -56,6 +56,14 @@ def test_a_name_has_places_for_dataset_model_and_seed(tmp_path):
     assert [cell.key for cell in made.cells] == [f"reviews--cnn--base--mine--s{seed}" for seed in (0, 1)]
 
 
+def test_one_search_cannot_serve_seeds_with_different_lists(tmp_path):
+    for seed in (0, 1):
+        write_list(tmp_path, f"{seed}.txt", f"superb\nword{seed}\n")
+    search = {**TINY["search"], "masks": {"base": {}}}
+    with pytest.raises(ConfigError, match="has other options for other seeds"):
+        read(tmp_path, {"mine": {"only_words": "@lists/{seed}.txt"}}, search=search)
+
+
 def test_a_missing_file_names_the_command_that_makes_it(tmp_path):
     with pytest.raises(ConfigError, match=r"tiny\.yaml: there is no word list lists/a\.txt\. Its path is relative"):
         read(tmp_path, {"mine": {"only_words": "@lists/a.txt"}})

@@ -14,6 +14,7 @@ from vmask.errors import ConfigError
 from vmask.inference.folding import fold
 from vmask.masks.contract import Embedded
 from vmask.masks.select import DROPOUT, MARGIN, STRONGEST, WEAKEST, Select, SelectOptions
+from vmask.models.contract import masked_and_edited
 
 DIM, WORDS = 6, 40
 pytestmark = pytest.mark.filterwarnings("ignore::vmask.errors.VmaskWarning")  # of a few toy texts as dev
@@ -141,6 +142,33 @@ def test_a_training_keeps_to_its_budget_and_its_number_of_words():
     assert 0 < len(visible) <= 7
     everything = sum(word.count for word in classifier.word_importance())
     assert sum(word.count for word in visible) <= 0.4 * everything
+
+
+def test_words_that_a_person_hides_take_no_place_of_others():
+    texts, labels = toy_texts(200)
+    options = {**SMALL, "mask__budget": 0.4, "mask__max_words": 4}
+    free = TextClassifier(**options).fit(texts, labels)
+    chosen = [word.word for word in free.word_importance() if word.score >= 0.5]
+    without = TextClassifier(**options, hide_words=chosen).fit(texts, labels)
+    visible = [word.word for word in without.word_importance() if word.score >= 0.5]
+    assert 0 < len(visible) <= 4
+    assert not {*visible} & {*chosen}
+    assert len(visible) >= len(chosen) - 1
+
+
+def test_nothing_is_learnt_from_words_that_a_person_hides():
+    x = embedded()
+    edits = torch.zeros(WORDS, dtype=torch.int8)
+    edits[10:] = -1
+    grads = []
+    for table in (x.table, torch.cat([x.table[:10], torch.randn(WORDS - 10, DIM)])):
+        torch.manual_seed(1)
+        mask = fresh().train()
+        masked = masked_and_edited(mask, Embedded(table, x.index, x.words), edits, x.index)
+        assert (masked.scale[x.index >= 10] == 0).all()
+        (masked.logits.square().sum() + masked.penalty).backward()
+        grads.append(mask.evidence.weight.grad.clone())
+    assert torch.equal(*grads)
 
 
 def test_a_saved_model_reads_the_same_words(tmp_path):

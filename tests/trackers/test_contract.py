@@ -297,3 +297,15 @@ def test_every_tracker_takes_odd_names_and_numbers(name, tmp_path, monkeypatch):
         tracker.scores({"test_accuracy": 1.0})
         tracker.file(tmp_path / "report.html")
     assert not tracker.failed
+
+
+def test_a_training_that_is_resumed_in_its_second_stage_goes_on_from_its_own_steps():
+    tracker = Recorder()
+    tracker.begin({}, list)
+    tracker.stage(1, 2)
+    tracker.start(5, 5)
+    tracker.stage(2, 2)
+    tracker.start(10, 4)
+    assert tracker.of("open") == []
+    tracker.step(0.5)
+    assert tracker.of("open") == [(9,)]

@@ -14,12 +14,13 @@ from safetensors.torch import load_file, save_file
 from registered import WORD_MODELS
 from toy import toy_texts
 from vmask import TextClassifier
-from vmask.config import make
+from vmask.config import TrainConfig, make
 from vmask.errors import ModelFolderError, TrainingDiverged, VmaskWarning
 from vmask.masks import MASKS
 from vmask.training.fit import prepare_data, train_plan
 from vmask.training.loop import _Run, _warn_of_collapse
 from vmask.training.progress import ProgressCallback, TrainingBar
+from vmask.training.selection import restart_epoch
 
 SMALL = {"embeddings": "random", "epochs": 3, "model__filters": 8, "mask__hidden": 20, "learning_rate": 0.02}
 
@@ -145,21 +146,41 @@ def test_a_forged_checkpoint_is_said(tmp_path, forge):
         TextClassifier(**SMALL).fit(texts, labels, checkpoint=tmp_path / "c", resume=True)
 
 
-def test_the_classifier_starts_anew_where_its_mask_says_so(monkeypatch):
+@pytest.mark.filterwarnings("ignore::vmask.errors.VmaskWarning")  # of a few toy texts as dev
+def test_the_classifier_starts_anew_where_its_mask_says_so_and_the_mask_stays(monkeypatch):
     begun = []
     step = _Run._step
 
     def recorded(self, rows, beta):
         if self.model.mask.progress in (0.0, 1.0) and len(begun) < 2:
-            begun.append({name: t.clone() for name, t in self.model.encoder.state_dict().items()})
+            begun.append({name: t.clone() for name, t in self.model.state_dict().items()})
             assert not self.plain_optimizer.state
         return step(self, rows, beta)
 
     monkeypatch.setattr(_Run, "_step", recorded)
-    options = {**SMALL, "epochs": 4, "anneal_until": 0.5}
-    TextClassifier("cnn", "select", **options).fit(*toy_texts(40, seed=1))
-    assert len(begun) == 2
-    assert equal(*begun)
+    options = {**SMALL, "epochs": 6, "anneal_until": 0.5, "weight_decay": 0.01}
+    classifier = TextClassifier("cnn", "select", **options).fit(*toy_texts(40, seed=1))
+    first, again = begun
+    last = weights(classifier)
+    kept = [name for name in first if name.startswith("mask.") or "embedding" in name]
+    assert not equal({name: first[name] for name in kept}, again)
+    assert equal({name: again[name] for name in kept if name != "mask.threshold"}, last)
+    others = first.keys() - set(kept)
+    assert equal({name: first[name] for name in others}, again)
+    assert not equal({name: again[name] for name in others}, last)
+    assert len({row["mask_visible"] for row in classifier.history_ if row["competes"]}) == 1
+
+
+@pytest.mark.parametrize(("epochs", "until", "first"), [(10, 0.6, 7), (10, 1.0, None), (2, 0.6, None), (20, 0.6, 13)])
+def test_the_classifier_starts_anew_only_if_an_epoch_begins_after_the_annealing(epochs, until, first):
+    mask = MASKS.get("select")(4, MASKS.get("select").Options())
+    assert restart_epoch(TrainConfig(epochs=epochs, anneal_until=until), mask) == first
+    assert (
+        restart_epoch(
+            TrainConfig(epochs=epochs, anneal_until=until), MASKS.get("vmask")(4, MASKS.get("vmask").Options())
+        )
+        is None
+    )
 
 
 def test_only_the_newest_checkpoint_is_kept_and_nothing_is_a_pickle(tmp_path):

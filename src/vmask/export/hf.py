@@ -17,7 +17,7 @@ from vmask.errors import ExportError
 from vmask.export import Written
 from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
-from vmask.export.hidden import write_hidden
+from vmask.export.hidden import TOKENIZER_CONFIG, write_hidden
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.folding import fold
 from vmask.inference.output import to_probabilities
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vmask.training.trained_model import TrainedModel
-
-TOKENIZER_CONFIG = "tokenizer_config.json"
 
 
 def write_hf(trained: TrainedModel, folder: Path) -> Written:

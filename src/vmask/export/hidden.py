@@ -18,6 +18,8 @@ from vmask.inference.contract import Doc
 from vmask.inference.visibility import claimed_ids
 from vmask.models.contract import MaskedClassifier
 
+TOKENIZER_CONFIG = "tokenizer_config.json"
+"""File of transformers with the settings of a tokenizer."""
 HIDDEN = "hidden_tokens.json"
 """File with the hidden tokens and their ids."""
 
@@ -68,10 +70,14 @@ class ExportReader:
         try:
             hidden, facts = read_json(folder / HIDDEN), read_json(folder / CONFIG)
             tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-            claimed = np.ones(tokenizer.get_vocab_size(), np.bool_)
-            claimed[np.array(list(hidden.values()), np.int64)] = False
+            if tokenizer.truncation is None:  # of a Hugging Face folder, which has its limit in another file
+                tokenizer.enable_truncation(int(read_json(folder / TOKENIZER_CONFIG)["model_max_length"]))
+            claimed = np.ones(max(tokenizer.get_vocab().values(), default=-1) + 1, np.bool_)
+            if not all(type(id) is int and 0 <= id < len(claimed) for id in hidden.values()):
+                raise ValueError(f"{HIDDEN} has ids that its tokenizer does not know")
+            claimed[list(hidden.values())] = False
             labels = facts.get("labels") or [facts["id2label"][str(at)] for at in range(len(facts["id2label"]))]
-        except (DataError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
+        except (DataError, OSError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise ExportError(f"{folder} is damaged: {error}. Export it again.") from None
         except Exception as error:  # what the tokenizers library raises for a damaged file
             raise ExportError(f"{folder / TOKENIZER} cannot be read: {error}. Export it again.") from None

@@ -247,9 +247,14 @@ def _values_to_try(loaded: Mapping[str, Any], part: str) -> dict[str, dict[str, 
 def _check_search(experiment: Experiment, search: Search) -> None:
     """Check that the search can be done, with as many trials for every method."""
     check_where(Where(datasets=search.datasets), experiment.cells, "`search`")
+    options: dict[str, Mapping[str, Any]] = {}
     for of in dict.fromkeys(cell.combination for cell in experiment.cells):
         if not (space := len(search.space(of))):
             continue
+        if options.setdefault(of.key, of.options) != of.options:
+            raise ConfigError(
+                f"{of.key} has other options for other seeds, so that one search cannot serve all. Name a variant each."
+            )
         if space < search.trials:
             raise ConfigError(
                 f"search has {space} combinations of values for {of.model} with {of.mask} and makes {search.trials} "

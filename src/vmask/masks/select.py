@@ -64,7 +64,8 @@ class Select(WordMask):
     While the training anneals, gates are drawn, and `multiplier * KL(q(G|x) || Bernoulli(pi))` is added to the loss.
     The multiplier starts high, so that no word is visible, and follows the constraint (dual ascent in its logarithm):
     it falls while fewer running words than the budget have a chance of at least a half, and rises while there are more.
-    Then the gates are fixed, and the classifier is trained from its first weights with the words that it will see.
+    Then the gates and the vectors that they read are fixed, and the classifier is trained from its first weights with
+    the words that it will see.
 
     At inference a word is visible if its log odds reach a threshold, which is set after every epoch so that the
     training texts keep to the budget.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -211,9 +211,15 @@ class MaskedClassifier(nn.Module):
 
 
 def masked_and_edited(mask: WordMask, x: Embedded, edits: Tensor | None, ids: Tensor) -> Masked:
-    """What a mask does to the words of a batch with these ids (B, T), after the edits (V,) of a person."""
+    """What a mask does to the words of a batch with these ids (B, T), after the edits (V,) of a person.
+
+    In training it learns nothing from words that a person has hidden.
+    """
+    decided = None if edits is None else edits[ids]
+    if mask.training and decided is not None:
+        x = replace(x, words=x.words & (decided >= 0))
     masked: Masked = mask(x)
-    return masked if edits is None else masked.edited(edits[ids], mask.hidden_vector)
+    return masked if decided is None else masked.edited(decided, mask.hidden_vector)
 
 
 def max_over_time(states: Tensor, counted: Tensor) -> Tensor:

@@ -180,9 +180,10 @@ class Api:
             old = await await_result(request, before.future, EXAMPLE_SECONDS, cancel=False)
         except RequestTimeout:
             return {**answer, "preparing": before.progress}
-        if edited.pending is None:
-            edited.pending = self._submit(edited.model, top_class_query(edited.model), edited.affected_texts())
-        pending = edited.pending
+        pending = edited.pending  # another thread may drop it
+        if pending is None:
+            pending = self._submit(edited.model, top_class_query(edited.model), edited.affected_texts())
+            edited.pending = pending
         edited.waiting += 1
         try:
             new = await await_result(request, pending.future, EXAMPLE_SECONDS, cancel=False)

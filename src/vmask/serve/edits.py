@@ -95,9 +95,9 @@ class EditedModel:
 
     def drop(self, reason: Exception) -> None:
         """Cancel the predictions of the examples; the next request starts them anew."""
-        if self.pending is not None:
-            self.pending.cancel(reason)
-        self.pending = None
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending.cancel(reason)
 
 
 class Editor:
@@ -118,7 +118,7 @@ class Editor:
             ConfigError: if a word is to be hidden and shown, or is read as several words.
             InvalidRequest: if the model does not know a word.
         """
-        hide, show = sorted(set(hide)), sorted(set(show))
+        hide, show = sorted({word.strip() for word in hide}), sorted({word.strip() for word in show})
         if not hide and not show:
             return EditedModel(self._model)
         key = json.dumps([hide, show])

@@ -125,14 +125,12 @@ class Tracker(ProgressCallback):
         self._stage = number
 
     def start(self, steps: int, done: int) -> None:
-        """Open the run, in the first of two stages, or the only one."""
+        """Keep the number of steps that are done; the run is opened by the first event after them."""
         self._step += done
-        if not self._opened:
-            self._write(self._open, self._step)
-            self._write(self.write_options, flat(self._options))
 
     def step(self, loss: float) -> None:
         """Keep the loss of a step, and write it with others."""
+        self._begin_run()
         self._step += 1
         self._losses.append(Point("train/step_loss", loss, self._step))
         if len(self._losses) >= PENDING:
@@ -140,15 +138,23 @@ class Tracker(ProgressCallback):
 
     def epoch(self, row: Mapping[str, Any], best: bool) -> None:
         """Write the row of the history and the masks of the words."""
+        self._begin_run()
         numbers = grouped({**row, **({} if self._stage is None else {"stage": self._stage})})
         self._write_points(Point(name, value, self._step) for name, value in numbers.items())
         self._write(self._write_words, "words")
 
     def end(self, row: Mapping[str, Any]) -> None:
         """Write the row of the kept epoch and the masks of the kept model."""
+        self._begin_run()
         self._write_points(Point(f"kept/{name}", value, self._step) for name, value in numbers_in(row).items())
         self._write(self._write_words, "kept words")
         self._write(self.close_run, "finished")
+
+    def _begin_run(self) -> None:
+        """Open the run, if it is not open yet: of two stages the first may have been done before."""
+        if not self._opened:
+            self._write(self._open, self._step)
+            self._write(self.write_options, flat(self._options))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -26,10 +26,10 @@ from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch, collate, random_batches, shuffled_buckets, sorted_buckets
 from vmask.text.words import PAD
 from vmask.training.checkpoints import Checkpoints, learnt_state, restore
-from vmask.training.optimizer import make_optimizer
+from vmask.training.optimizer import OF_MASK, make_optimizer
 from vmask.training.progress import ProgressCallback
 from vmask.training.schedules import annealing_at, beta_at, rate_at
-from vmask.training.selection import Selection, first_epoch, objective_moves_until, with_enough_epochs
+from vmask.training.selection import Selection, restart_epoch, with_enough_epochs
 from vmask.training.torch_random import own_randomness, reseed_torch
 
 if TYPE_CHECKING:
@@ -171,25 +171,27 @@ class _Run:
         self.lengths = examples.lengths
         self.steps = math.ceil(len(self.lengths) / config.batch_size)
         self.class_weight = _class_weight(examples.labels, dev.labels, config).to(accelerator.device)
-        self.start = learnt_state(model.encoder) if model.mask.restarts else None
+        self.restart = restart_epoch(config, model.mask)
+        self.start = {} if self.restart is None else _without_vectors(learnt_state(model.encoder), model)
 
     def epoch(self, epoch: int) -> dict[str, Any]:
         """Train for one epoch, then score the dev texts. Returns the row of the history."""
         started = time.perf_counter()
         config, accelerator = self.config, self.accelerator
         reseed_torch(config.seed, "epoch", epoch, accelerator.process_index)
-        if self.start is not None and epoch + 1 == first_epoch(config, objective_moves_until(config, self.model.mask)):
+        if epoch + 1 == self.restart:
             restore(self.model.encoder, self.start)
             self.plain_optimizer.state.clear()
         self.wrapped.train()
         losses: list[float] = []
         penalties: list[float] = []
         beta = beta_at(config, epoch / config.epochs)
+        fixed = self.restart is not None and epoch + 1 >= self.restart
         for step, rows in enumerate(self._batches(epoch)):
             done = (epoch + step / self.steps) / config.epochs
             self.model.mask.progress = annealing_at(config, done)
             beta = beta_at(config, done)
-            self._set_rate(rate_at(config, done))
+            self._set_rate(rate_at(config, done), fixed)
             loss, penalty = self._step(rows, beta)
             if not math.isfinite(loss):
                 raise self._diverged(f"The loss is {loss} in epoch {epoch + 1}, step {step + 1}.")
@@ -221,10 +223,13 @@ class _Run:
             if len(rows) >= world:
                 yield rows[rank::world]
 
-    def _set_rate(self, factor: float) -> None:
-        """Scale every learning rate. The factor derives from the step, so that no state has to be saved."""
+    def _set_rate(self, factor: float, fixed: bool) -> None:
+        """Scale every learning rate. The factor derives from the step, so that no state has to be saved.
+
+        Once the mask is `fixed`, it and the vectors that it reads are not trained on.
+        """
         for group, rate in zip(self.plain_optimizer.param_groups, self.rates, strict=True):
-            group["lr"] = rate * factor
+            group["lr"] = 0.0 if fixed and group[OF_MASK] else rate * factor
 
     def _step(self, rows: NDArray[np.int64], beta: float) -> tuple[float, float]:
         """One sample of R, one step of Adam. Returns loss and penalty."""
@@ -257,6 +262,13 @@ class _Run:
         self.accelerator.unwrap_model(self.wrapped, keep_fp32_wrapper=False)
 
 
+def _without_vectors(state: dict[str, Tensor], model: MaskedClassifier) -> dict[str, Tensor]:
+    """The state of an encoder without its word vectors, which the mask reads."""
+    vectors = {id(parameter) for parameter in model.encoder.embeddings.parameters()}
+    names = {name for name, parameter in model.encoder.named_parameters() if id(parameter) in vectors}
+    return {name: value for name, value in state.items() if name not in names}
+
+
 def _prepare_mask(model: MaskedClassifier, examples: Examples, device: torch.device) -> None:
     """Pass the training texts to the mask once, if its method needs it."""
     if type(model.mask).prepare is WordMask.prepare:
@@ -277,6 +289,8 @@ def _calibrate_mask(model: MaskedClassifier, examples: Examples) -> None:
     ids = torch.from_numpy(distinct).long()
     device = next(model.mask.parameters()).device
     words = model.encoder.words(ids.to(device))
+    if model.edits is not None:  # a word that a person has hidden takes no place of another
+        words = words & (model.edits[ids.to(device)] >= 0)
     with torch.no_grad():
         vectors = model.encoder.vectors(ids.to(device)[words])
         model.mask.calibrate(vectors, torch.from_numpy(counts).to(device)[words])

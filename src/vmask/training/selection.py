@@ -69,6 +69,16 @@ def first_epoch(config: TrainConfig, share: float) -> int:
     return min(math.ceil(share * config.epochs - 1e-9), config.epochs - 1) + 1
 
 
+def restart_epoch(config: TrainConfig, mask: WordMask) -> int | None:
+    """Number of the epoch, from 1, at which the classifier starts anew; None if it never does.
+
+    There must be an epoch that begins after the annealing.
+    """
+    annealed = objective_moves_until(config, mask)
+    starts = mask.restarts and math.ceil(annealed * config.epochs - 1e-9) < config.epochs
+    return first_epoch(config, annealed) if starts else None
+
+
 def objective_moves_until(config: TrainConfig, mask: WordMask) -> float:
     """Share of the training in which the objective changes, by the weight of a penalty or a schedule of the mask."""
     return max(beta_moves_until(config) if mask.penalised else 0.0, config.anneal_until if mask.anneals else 0.0)
