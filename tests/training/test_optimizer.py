@@ -7,8 +7,9 @@ import torch
 
 from tiny_encoders import network, tokenizer
 from vmask.config import TrainConfig
+from vmask.masks import MASKS
 from vmask.models.transformer import Transformer
-from vmask.training.optimizer import make_optimizer
+from vmask.training.optimizer import OF_MASK, make_optimizer
 from vmask.training.run_config import make_plan
 
 CPU = torch.device("cpu")
@@ -67,7 +68,8 @@ def test_adam_decays_all_in_the_gradient_as_it_did(model):
 
 def test_decay_of_adamw_shrinks_a_weight_without_a_gradient():
     def after(kind):
-        layer = torch.nn.ModuleDict({"encoder": torch.nn.Linear(2, 2)})
+        mask = MASKS.get("base")(2, MASKS.get("base").Options())
+        layer = torch.nn.ModuleDict({"encoder": torch.nn.Linear(2, 2), "mask": mask})
         torch.nn.init.ones_(layer["encoder"].weight)
         torch.nn.init.ones_(layer["encoder"].bias)
         config = TrainConfig(optimizer=kind, learning_rate=0.1, weight_decay=0.5)
@@ -79,3 +81,16 @@ def test_decay_of_adamw_shrinks_a_weight_without_a_gradient():
 
     assert after("adamw") == pytest.approx((0.95, 1.0))
     assert after("adam") == pytest.approx((0.9, 0.9))
+
+
+@pytest.mark.parametrize("mask", ["select", "vmask"])
+def test_a_mask_that_is_fixed_and_the_vectors_that_it_reads_have_groups_of_their_own(mask):
+    plan = make_plan("transformer", mask, model__encoder="tiny")
+    special = tokenizer("wordpiece").all_special_ids
+    made = plan.with_mask(Transformer(network("bert"), special, plan.model_options), 3)
+    vectors = {id(parameter) for parameter in made.encoder.embeddings.parameters()}
+    names = {parameter: name for name, parameter in made.named_parameters()}
+    for group in make_optimizer(made, plan.train, CPU).param_groups:
+        for parameter in group["params"]:
+            of_mask = names[parameter].startswith("mask.") or id(parameter) in vectors
+            assert group[OF_MASK] == (mask == "select" and of_mask)
