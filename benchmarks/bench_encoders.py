@@ -100,7 +100,7 @@ def step_seconds(contenders: dict[str, _Run], repeats: int, steps: int) -> dict[
                 done = (step + 1) / (2 * steps)  # as in the first half of a training
                 started = time.perf_counter()
                 run.model.mask.progress = done
-                run._set_rate(rate_at(run.config, done))
+                run._set_rate(rate_at(run.config, done), False)
                 run._step(rows, beta_at(run.config, done))
                 total[name] += time.perf_counter() - started
         if repeat:
