@@ -104,6 +104,13 @@ def test_the_cost_is_that_of_an_edited_copy(make_client, classifiers, kind, edit
     assert [tuple(one.values()) for one in found["examples"]] == flips
 
 
+def test_spaces_around_a_word_are_no_part_of_it(make_client, fitted):
+    client = make_client([with_examples("m", fitted)])
+    plain, spaced = (client.post("/api/edit", json={"edit": {"hide": [word]}}) for word in (GOOD[0], f" {GOOD[0]}\n"))
+    assert spaced.json() == plain.json()
+    assert f"--hide={GOOD[0]}" in spaced.json()["command"]
+
+
 def test_an_edit_can_change_classes_at_all(make_client, fitted):
     """What the tests above compare is not always nothing."""
     served = with_examples("m", fitted)
