@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := .[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow]
+EXTRAS := .[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow,ray,optuna]
 FLOOR := .venv-floor
 # What uses each dependency and extra; the whole suite would take as long as `make test`.
 FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.py tests/persistence tests/inference \
@@ -19,7 +19,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 
 CHAOS := kills inputs folders requests
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-full test-floor floors check format lint types bench bench-encoders bench-explain bench-metrics bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
+.PHONY: help install demo test test-full test-floor floors check format lint types bench bench-processes bench-encoders bench-explain bench-metrics bench-cluster bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -64,6 +64,9 @@ types: $(STAMP) ## Check the types
 bench: $(STAMP) ## Measure training speed as ratios (DATA=folder with trec and sst2)
 	$(BIN)/python benchmarks/bench_training.py $(if $(DATA),--data-dir $(DATA))
 
+bench-processes: $(STAMP) ## Measure training by two processes beside one (DATA with trec; ENCODER, a folder)
+	$(BIN)/python benchmarks/bench_processes.py $(if $(DATA),--data-dir $(DATA)) $(if $(ENCODER),--encoder $(ENCODER))
+
 bench-encoders: $(STAMP) ## Measure what VMASK costs an encoder (DATA as above; ENCODER, BASE and VMASK folders)
 	$(BIN)/python benchmarks/bench_encoders.py $(if $(DATA),--data-dir $(DATA)) $(if $(ENCODER),--encoder $(ENCODER)) \
 		$(if $(BASE),--base $(BASE)) $(if $(VMASK),--vmask $(VMASK))
@@ -74,6 +77,9 @@ bench-explain: $(STAMP) ## Measure explainers against lime and captum (DATA with
 
 bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2; MODEL, a CNN trained on it)
 	$(BIN)/python benchmarks/bench_evaluate.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODEL),--model $(MODEL))
+
+bench-cluster: $(STAMP) ## Measure workers of Ray against a plain loop (DATA with sst2; MODEL, or a small one is trained)
+	$(BIN)/python benchmarks/cluster.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODEL),--model $(MODEL))
 
 load-serve: $(STAMP) ## Ten minutes of mixed load on the server (MODEL, a model folder, or a small one is trained)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/load_serve.py --minutes 10 $(if $(MODEL),--model $(MODEL))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import isnan, nan
+from math import isnan
 from pathlib import Path
 from statistics import fmean
 
-from reproduction.entries import scaled
+from reproduction.entries import difference, scaled
 from reproduction.results import in_order, titled
 from reproduction.table import Entry, Row, Table
 from reproduction.variants import made_by
@@ -117,7 +117,7 @@ def _accuracies(curves: Curves) -> Table:
     for panel, budget in _rows(curves):
         found = [curves.accuracy(panel, method, budget) for method in METHODS]
         found += [curves.accuracy(panel, BASE)]
-        found += [_estimate(curves.minus(panel, budget, other)) for other in (RIVAL, BASE)]
+        found += [difference(curves.minus(panel, budget, other)) for other in (RIVAL, BASE)]
         rows.append(Row(_heads(panel, budget), tuple(Entry(scaled(one)) for one in found)))
     seeds = sorted({seed for by_seed in curves.records.values() for seed in by_seed})
     records = [dict(record) for by_seed in curves.records.values() for record in by_seed.values()]
@@ -197,12 +197,3 @@ def _heads(panel: Panel, budget: float) -> tuple[str, ...]:
 
 def _title(panel: Panel) -> str:
     return f"{titled(panel[0])} {titled(panel[1])}"
-
-
-def _estimate(found: Difference | None) -> Estimate | None:
-    """A difference as an entry shows it; seeds that happen to give the same have no interval."""
-    if found is None:
-        return None
-    certain = found.low == found.high
-    low, high = (nan, nan) if certain else (found.low, found.high)
-    return Estimate(found.value, low, high, found.n, found.how)

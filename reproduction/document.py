@@ -37,7 +37,7 @@ class Document:
         pictures: figures that were written beside the document, in their order.
         examples: explained texts.
         comparisons: tables of what was compared: word vectors and VMASK's schedule on dev, accuracies with a share of
-            the words, VMASK's first version.
+            the words, rankings beside people and beside what models use, VMASK's first version.
         curves: results with a share of the words, which are drawn; None where there are none.
     """
 

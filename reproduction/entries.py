@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from reproduction.bands import Band, judge
 from reproduction.table import Entry, Verdict
-from vmask.evaluation.statistics import Estimate, holm, seeds_difference
+from vmask.evaluation.statistics import Difference, Estimate, holm, paired_seeds_difference, seeds_difference
 
 LEVEL = 0.05
 BASE = "base"
@@ -46,6 +46,23 @@ def scaled(estimate: Estimate | None, factor: float = 100) -> Estimate | None:
         return None
     value, low, high = (factor * one for one in (estimate.value, estimate.low, estimate.high))
     return dataclasses.replace(estimate, value=value, low=low, high=high)
+
+
+def difference(found: Difference | None) -> Estimate | None:
+    """A difference as an entry shows it; seeds that happen to give the same have no interval."""
+    if found is None:
+        return None
+    certain = found.low == found.high
+    low, high = (nan, nan) if certain else (found.low, found.high)
+    return Estimate(found.value, low, high, found.n, found.how)
+
+
+def paired_by_seed(first: Mapping[int, float], second: Mapping[int, float]) -> Estimate | None:
+    """The first minus the second, of the seeds that both have; None where there is none."""
+    seeds = sorted(set(first).intersection(second))
+    if not seeds:
+        return None
+    return difference(paired_seeds_difference([first[seed] for seed in seeds], [second[seed] for seed in seeds]))
 
 
 def supported(groups: Mapping[Group, Mapping[str, Mapping[int, float]]]) -> set[tuple[Group, str]]:

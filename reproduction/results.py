@@ -25,7 +25,8 @@ DATASETS = ("imdb", "sst1", "sst2", "yelp", "agnews", "trec", "subj")
 TITLES = {
     **{"imdb": "IMDB", "sst1": "SST-1", "sst2": "SST-2", "yelp": "Yelp", "agnews": "AG News", "trec": "TREC"},
     **{"subj": "Subj", "cnn": "CNN", "lstm": "LSTM", "bert": "BERT", "minilm": "MiniLM"},
-    **{"base": "base", "l2": "l2", "l2x": "L2X", "iba": "IBA", "vmask": "VMASK"},
+    **{"base": "base", "l2": "l2", "l2x": "L2X", "iba": "IBA", "vmask": "VMASK", "sst_trees": "SST trees"},
+    **{"select:select-0.5": "select at 50%", "select:select-0.25": "select at 25%"},
     **{"word_dropout": "word dropout", "random_mask": "random mask", "lime": "LIME", "shapley": "SampleShapley"},
 }
 MODELS = ("cnn", "lstm", "bert")
@@ -109,8 +110,12 @@ class Results:
         return self.grid.failed
 
     def stage(self, dataset: str, model: str, mask: str, stage: str = TRAIN) -> Mapping[int, Record]:
-        """The files of a stage by seed; those of the model that stands for one of the paper's."""
-        return self.grid.stage(Setting(dataset, self.model(model), mask), stage)
+        """The files of a stage by seed; those of the model that stands for one of the paper's.
+
+        A variant of a method stands behind a colon, as in `select:select-0.5`.
+        """
+        method, _, variant = mask.partition(":")
+        return self.grid.stage(Setting(dataset, self.model(model), method, variant), stage)
 
     def model(self, name: str) -> str:
         """Which of the models that were run is one of the paper's, or stands for it."""

@@ -25,7 +25,7 @@ from vmask.errors import DataError, VmaskError
 from vmask.grid.cell import identity, short_name
 from vmask.grid.model_store import find_or_train
 from vmask.grid.provenance import number_versions
-from vmask.grid.worker import located
+from vmask.grid.sources import located
 from vmask.inference.predictor import SPECIAL_WORDS, WordPredictor
 from vmask.training.fit import prepare_data
 

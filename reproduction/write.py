@@ -10,8 +10,10 @@ from reproduction.context import Context
 from reproduction.curves import Curves, curves_tables
 from reproduction.document import Document
 from reproduction.examples import all_examples
+from reproduction.faithfulness import faithfulness_tables
 from reproduction.figures import Picture, all_figures, save
 from reproduction.first_version import chosen_epochs_table, verdicts_table
+from reproduction.plausibility import plausibility_table
 from reproduction.published import Published, load_published
 from reproduction.recipe import recipe_table
 from reproduction.results import Results
@@ -38,10 +40,13 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
     numbers: Published | None = None if published is None else load_published(published)
     results = Context(Results.read(folder), numbers).named()
     judged = numbers is not None and results.of_paper
-    claims = all_claims(results, numbers, _marked(folder / "plausibility")) if numbers is not None and judged else []
+    marked = _results(folder / "plausibility")
+    claims = all_claims(results, numbers, marked) if numbers is not None and judged else []
     compared = [table(folder / name) for name, table in COMPARISONS.items()]
     curves = Curves.read(folder / "curves")
     compared += [] if curves is None else curves_tables(curves)
+    if results.of_paper:
+        compared += [plausibility_table(marked), *faithfulness_tables(_results(folder / "faithfulness"))]
     if judged and folder == RESULTS:
         compared += [chosen_epochs_table(results), verdicts_table(claims)]
     return Document(
@@ -56,8 +61,8 @@ def read_document(folder: Path = RESULTS, published: Path | None = PUBLISHED) ->
     )
 
 
-def _marked(folder: Path) -> Results | None:
-    """The results of `plausibility.yaml`; None where there are none."""
+def _results(folder: Path) -> Results | None:
+    """The results of another grid than the paper's; None where there are none."""
     return Results.read(folder) if (folder / CELLS).is_dir() else None
 
 

@@ -224,6 +224,7 @@ PARTS: dict[Path, dict[str, Callable[[], str]]] = {
     BENCHMARKS_DOC: {
         "explaining": benchmark("bench_explain", "table"),
         "speed": speed,
+        "processes": benchmark("bench_processes", "table"),
         "cost": benchmark("bench_encoders", "table"),
         "serving": serving,
         "accuracy": benchmark("accuracy", "table"),
@@ -231,6 +232,7 @@ PARTS: dict[Path, dict[str, Callable[[], str]]] = {
         "encoders": benchmark("encoders", "table"),
         "placements": benchmark("encoders", "placements"),
         "distil": benchmark("accuracy", "beside", "distil"),
+        "search": benchmark("search", "table"),
     },
 }
 """Tables by the document that they are in."""

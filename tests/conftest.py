@@ -15,6 +15,8 @@ from hypothesis import is_hypothesis_test, settings
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # workers and their subprocesses share the cores
 
+os.environ.update(RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0", RAY_worker_niceness="0")  # Ray stays on this machine
+
 # torch and all that imports it is imported by fixtures: the process that hands out the tests has no use for it.
 from toy import toy_texts, write_csv
 from vmask.errors import VmaskWarning

@@ -72,6 +72,19 @@ class Made:
         }
         self.store.write(self.store.search(f"{dataset}--{model}--{mask}"), record)
 
+    def optuna(self, dataset, model, mask, space, *trials, chosen=0):
+        """A search by Optuna in this space with these options, dev accuracies and whether they were pruned."""
+        record = {
+            **{"status": "done", "chosen": chosen, "identity": "x", "facts": FACTS},
+            "combination": {"dataset": dataset, "model": model, "mask": mask, "variant": ""},
+            "asked": {"seed": 100, "trials": len(trials), "engine": "optuna", "space": space},
+            "trials": [
+                {"options": options, "dev_accuracy": dev, "seconds": 1.0, "pruned": pruned, "reported": [dev]}
+                for options, dev, pruned in trials
+            ],
+        }
+        self.store.write(self.store.search(f"{dataset}--{model}--{mask}"), record)
+
     def _write(self, cell, stage, **more):
         names = dict(zip(("dataset", "model", "mask", "variant", "seed"), cell, strict=True))
         key = "--".join(str(part).replace("/", "_") for part in cell if part != "")

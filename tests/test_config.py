@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vmask.config import (
+    ClusterConfig,
     DataConfig,
     EvaluateConfig,
     ExplainConfig,
     TrainConfig,
+    WorkersConfig,
     choices_of,
     help_of,
     item_type,
@@ -75,7 +77,7 @@ def test_wrong_options_say_what_is_wrong(values, message):
 
 ALL = [
     *CLASSES,
-    *(ExplainConfig, EvaluateConfig, PlantOptions),
+    *(ExplainConfig, EvaluateConfig, ClusterConfig, WorkersConfig, PlantOptions),
     *(r.get(n).Options for r in (EXPLAINERS, METRICS) for n in r.names()),
 ]
 
@@ -178,3 +180,19 @@ def test_a_plan_survives_json(model, mask, preset, epochs):
 def test_an_unknown_nested_option_names_the_nearest():
     with pytest.raises(ConfigError, match=r"Unknown option 'mask__hiden'\. Did you mean 'hidden'"):
         make_plan("cnn", "vmask", mask__hiden=3)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"workers": 0}, "workers is 0; it must be at least 1"),
+        ({"workers": -3, "engine": "ray"}, "workers is -3; it must be at least 1"),
+        ({"address": "auto"}, "--address is for --engine ray"),
+        ({"gpus": 0.5}, "--gpus is for --engine ray"),
+        ({"gpus": 0.0, "engine": "ray"}, "gpus is 0.0; it must be above 0"),
+        ({"engine": "rya"}, "Did you mean 'ray'"),
+    ],
+)
+def test_options_of_a_cluster_that_cannot_work_say_why(values, message):
+    with pytest.raises(ConfigError, match=message):
+        make(WorkersConfig, values)

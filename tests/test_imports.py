@@ -26,6 +26,7 @@ ORDER = (
     "persistence",
     "export",
     "classifier",
+    "cluster",
     "evaluation",
     "grid",
     "report",

@@ -23,7 +23,7 @@ from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.explain.explanation_file import ExplanationsFile
 from vmask.grid.cell import Combination
 from vmask.grid.experiment import Search
-from vmask.grid.search import run_search
+from vmask.grid.search import next_trial, search_request, unfinished_search
 from vmask.grid.store import Store
 from vmask.report.explanations import paged
 from vmask.report.grid.report import filling
@@ -89,7 +89,13 @@ def reported():
 
 def search(which):
     of = Combination(which, "cnn", "vmask", "", {})
-    run_search(Store(Path("results")), SEARCH, of, lambda options: {"dev_accuracy": options.get("epochs", 1)}, {})
+    store, request = Store(Path("results")), search_request(SEARCH, of)
+    for _ in request["trials"]:
+        unfinished = unfinished_search(store, of, request)
+        record = next_trial(of, request, unfinished, lambda options: {"dev_accuracy": options.get("epochs", 1)}, {})
+        store.write(store.search(of.key), record)
+        if record["status"] == "done":
+            break
 
 
 def searched():

@@ -35,7 +35,7 @@ def forgotten(monkeypatch):
     """Registries, modules and messages as they were before a test, and a grid without processes."""
     modules = set(sys.modules)
     monkeypatch.setattr(registry, "_warned", set())
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
     yield
     for room in ROOMS:
         for name in set(room._loaded).difference(room.own()):

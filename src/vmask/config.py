@@ -200,11 +200,10 @@ class ExplainConfig:
     seed: int = option(0, "seed of random methods", most=LARGEST_SEED)
     hide: Hide | None = option(None, "how words are hidden; by default remove")
     batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
-    workers: int = option(1, "texts are explained by this many threads; the results are the same", most=1_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "seed", minimum=0)
-        check_positive(self, "batch_size", "workers", minimum=1)
+        check_positive(self, "batch_size", minimum=1)
 
 
 @dataclass(frozen=True)
@@ -226,11 +225,50 @@ class EvaluateConfig:
     explain_hide: Hide | None = option(None, "how the explainers hide words; by default remove")
     rank: Literal["signed", "absolute"] = option("signed", "order words by their scores or by the size of them")
     batch_size: int | None = option(None, "perturbed texts that the model is given at a time, at most")
-    workers: int = option(1, "texts are explained by this many threads; the results are the same", most=1_000)
 
     def __post_init__(self) -> None:
         check_positive(self, "seed", minimum=0)
-        check_positive(self, "n", "batch_size", "workers", minimum=1)
+        check_positive(self, "n", "batch_size", minimum=1)
+
+
+@dataclass(frozen=True)
+class ClusterConfig:
+    """Where work is done: on this machine, or on several of them."""
+
+    engine: Literal["local", "ray"] = option(
+        "local", "`ray`: the work is done by processes of Ray, on this machine or on several"
+    )
+    address: str | None = option(
+        None,
+        "with --engine ray: `auto` for the cluster that this machine belongs to, or HOST:PORT; by default that of the "
+        "variable RAY_ADDRESS, else one of this machine alone",
+    )
+
+    def __post_init__(self) -> None:
+        if self.engine == "local" and self.address is not None:
+            raise ConfigError("--address is for --engine ray. Add --engine ray, or leave --address out.")
+
+
+@dataclass(frozen=True)
+class WorkersConfig(ClusterConfig):
+    """How many workers share the texts, and where."""
+
+    workers: int | None = option(
+        None,
+        "workers that share the texts, of one core each: threads, with --engine ray processes; the results are the "
+        "same; by default one of all cores, with --engine ray one for each CPU (or GPU) of the cluster",
+        most=1_000,
+    )
+    gpus: float | None = option(
+        None, "with --engine ray --device cuda: GPUs of each worker, 0.5 if two share one; by default 1", most=1_000
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_positive(self, "workers", minimum=1)
+        check_positive(self, "gpus")
+        if self.engine == "local" and self.gpus is not None:
+            raise ConfigError("--gpus is for --engine ray. Add --engine ray, or leave --gpus out.")
 
 
 def check_positive(options: Any, *names: str, minimum: float | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 LONGEST_NAME = 100
 """Characters of the longest name for which a near one is suggested."""
@@ -11,6 +12,10 @@ LONGEST_NAME = 100
 
 class VmaskError(Exception):
     """Base of all errors that the user can fix; the CLI prints them without a traceback, exit code 2."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors are sent from one process to another with their message, whatever the arguments of their class."""
+        return _same_error, (type(self), self.args)
 
 
 class VmaskWarning(UserWarning):
@@ -61,8 +66,18 @@ class TrainingDiverged(VmaskError, ArithmeticError):
     """The loss became NaN or infinite."""
 
 
+class ProcessLost(VmaskError, RuntimeError):
+    """Another process of a training has ended."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            "Another process of this training has ended or cannot be reached; what it printed says why. The same "
+            f"command with --resume goes on from the last epoch. ({' '.join(reason.split()):.150})"
+        )
+
+
 class WorkFailed(VmaskError, RuntimeError):
-    """Some tasks of a grid failed; the others are done."""
+    """Some tasks of a grid failed, or a part of the work of a cluster did; the others are done."""
 
 
 class NoWordScores(VmaskError, TypeError):
@@ -103,6 +118,13 @@ class UnknownName(VmaskError, LookupError):
     def __init__(self, kind: str, name: str, available: Iterable[str]) -> None:
         names = sorted(available)
         super().__init__(f"Unknown {kind} {name!r}.{did_you_mean(str(name), names)} Available: {', '.join(names)}.")
+
+
+def _same_error(kind: type[VmaskError], args: tuple[Any, ...]) -> VmaskError:
+    """An error of a class with these `args`, without calling the class, which may take other arguments."""
+    error = kind.__new__(kind)
+    error.args = args
+    return error
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -497,7 +497,7 @@ def test_another_metric_takes_the_explanations_that_are_there(vmask, trained, fe
     def never(*args, **named):
         raise AssertionError("texts are explained again")
 
-    monkeypatch.setattr("vmask.evaluation.run.explain_texts", never)
+    monkeypatch.setattr("vmask.explain.shards.explain_texts", never)
     assert vmask(*words, "--metrics", "prob_drop", "--overwrite").code == 0
     after = files(out)
     assert {name: after[name] for name in EXPLANATIONS} == {name: before[name] for name in EXPLANATIONS}
@@ -535,7 +535,7 @@ def test_one_that_was_cut_off_goes_on_and_ends_the_same(vmask, trained, few, tmp
                 raise KeyboardInterrupt
             yield explanation
 
-    monkeypatch.setattr("vmask.evaluation.run.explain_texts", counted)
+    monkeypatch.setattr("vmask.explain.shards.explain_texts", counted)
     stop = 6
     cut = vmask(*words, "--out", out)
     assert cut.code == 130
@@ -668,3 +668,7 @@ def test_two_into_one_folder_the_second_is_told_at_once(fails, trained, reviews_
     with only_writer(tmp_path / "out"):
         (tmp_path / "out" / "x").touch()
         assert "Another process is writing" in fails(command, *models, reviews_csv, "--out", tmp_path / "out")
+
+
+def test_planted_words_are_for_one_machine(fails, trained, few):
+    assert "on this machine alone" in fails("evaluate", trained, few, "--planted", "--engine", "ray")

@@ -382,3 +382,44 @@ def test_two_into_one_file_the_second_is_told_at_once(fails, trained, reviews_cs
         fcntl.flock(part, fcntl.LOCK_EX)
         said = fails("explain", trained, "--input", reviews_csv, "--out", out, "--overwrite")
     assert "Another process is writing" in said
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """A folder of files that are no splits."""
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    write_csv(folder / "b.csv", ["third"], ["x"], header=("review", "other"))
+    write_csv(folder / "a.csv", ["first", "second"], ["x", "y"], header=("review", "other"))
+    return folder
+
+
+def test_all_files_of_a_folder_are_explained_in_the_order_of_their_names(vmask, fails, trained, shards, tmp_path):
+    done = vmask("explain", trained, "--input", shards, "--json")
+    assert [json.loads(line)["text"] for line in done.lines] == ["first", "second", "third"]
+    done = vmask("explain", trained, "--input", shards, "--json", "--limit", 2, "--text", "other")
+    assert [json.loads(line)["text"] for line in done.lines] == ["x", "y"]
+    for option in ("--out", "--html"):
+        assert "all of whose files are read" in fails(
+            "explain", trained, "--input", shards, option, shards / "new.html"
+        )
+    assert "has no train file" in fails("explain", trained, "--input", shards, "--split", "test")
+    (tmp_path / "empty").mkdir()
+    assert "has no texts" in fails("explain", trained, "--input", tmp_path / "empty")
+
+
+def test_workers_of_a_cluster_need_ray_and_many_texts(fails, trained, shards, monkeypatch):
+    assert "--engine ray is for many texts" in fails("explain", trained, "a text", "--engine", "ray")
+    assert "--address is for --engine ray" in fails("explain", trained, "--input", shards, "--address", "auto")
+    assert "workers is 0; it must be at least 1" in fails("explain", trained, "--input", shards, "--workers", 0)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for words in (("explain", trained, "--input", shards), ("predict", trained, shards)):
+        assert "pip install 'vmask[ray]'" in fails(*words, "--engine", "ray", "--workers", 2)
+
+
+def test_one_thread_a_worker_gives_the_same_bytes(vmask, trained, tmp_path):
+    data = write_csv(tmp_path / "a.csv", *toy_texts(70), header=("review", "stars"))
+    outs = [tmp_path / f"{number}.jsonl" for number in (1, 3)]
+    for out in outs:
+        vmask("explain", trained, "--input", data, "--method", "shapley", "--out", out, "--workers", out.stem)
+    assert outs[0].read_bytes() == outs[1].read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -17,7 +18,7 @@ BOTH = [{**BLOCK, "datasets": ["gone.csv", "reviews.csv"], "masks": ["base"], "s
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def done(tmp_path_factory):
     """The folder of a grid that is done. Do not write to it."""
     folder = tmp_path_factory.mktemp("done")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vmask.grid.run.Pool", Inline)
+        patch.setattr("vmask.grid.run.LocalEngine", Inline)
         words = ["--out", str(folder / "out"), "--models", str(folder / "models"), "--quiet"]
         assert main(["grid", str(write_tiny(folder)), *words]) == 0
     return folder
@@ -138,7 +139,7 @@ def test_a_dry_run_when_all_is_done(grid, copy):
 
 
 def test_what_is_of_an_older_version_is_counted_and_done_again_with_stale(grid, copy, monkeypatch):
-    for module in ("provenance", "run", "worker"):
+    for module in ("provenance", "run", "job", "course"):
         monkeypatch.setattr(f"vmask.grid.{module}.number_versions", lambda names=(): {"training": 2})
     ran = grid("--dry-run")
     assert ran.lines[-2:] == ["older: their numbers are of an older version; --stale does them again", "nothing to do"]
@@ -194,10 +195,10 @@ def test_failures_in_json(grid):
 
 
 def test_the_keyboard_ends_a_grid_and_the_same_command_goes_on(grid, tmp_path, monkeypatch):
-    def start(self, task):
-        if task.kind == "train":
+    def start(self, job):
+        if job.task.kind == "train":
             raise KeyboardInterrupt
-        whole(self, task)
+        whole(self, job)
 
     whole = Inline.start
     with monkeypatch.context() as patch:
@@ -274,3 +275,11 @@ def test_word_vectors_are_found_by_the_variable(vmask, tmp_path, monkeypatch):
     assert vmask("grid", file, "--only", "mask=base,seed=0", *words).code == 0
     record = json.loads((tmp_path / "out" / "cells" / "reviews--cnn--base--s0.json").read_text())
     assert list(record["vectors"]["files"]) == ["small.txt"]
+
+
+def test_a_search_by_optuna_says_before_any_work_that_it_is_missing(fails, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    file = write_tiny(tmp_path, search={"engine": "optuna", "space": {"learning_rate": {"low": 0.001, "high": 0.1}}})
+    err = fails("grid", file, "--out", tmp_path / "out")
+    assert err == "error: A search by Optuna needs the 'optuna' extra. Run: pip install 'vmask[optuna]'\n"
+    assert not (tmp_path / "out").exists()

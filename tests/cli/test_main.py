@@ -222,3 +222,13 @@ def test_without_docstrings_it_says_so(tmp_path):
     done = subprocess.run([sys.executable, "-OO", "-m", "vmask", "ls"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith("error: vmask reads its docstrings")
+
+
+def test_only_a_training_runs_as_several_processes(fails, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    assert "Start `vmask ls` without `torchrun`, or unset WORLD_SIZE." in fails("ls", "masks")
+
+
+def test_errors_say_which_of_several_processes_they_are_of(vmask, monkeypatch):
+    monkeypatch.setenv("RANK", "3")
+    assert vmask("train", "no_such.csv").err.startswith("process 3: error: There is no file 'no_such.csv'")

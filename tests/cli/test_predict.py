@@ -111,9 +111,37 @@ def test_a_file_that_is_no_text_is_refused(fails, trained, tmp_path, data, messa
     assert message in fails("predict", trained, tmp_path / "a.txt", "--json")
 
 
-def test_a_missing_file_or_a_folder_is_said(fails, trained, tmp_path, lines):
+def test_a_missing_file_and_a_folder_without_texts_are_said(fails, trained, tmp_path, lines):
     assert "Did you mean 'texts.txt'" in fails("predict", trained, tmp_path / "text.txt")
-    assert "is a folder" in fails("predict", trained, tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "model.bin").write_bytes(b"")
+    assert "has no texts" in fails("predict", trained, tmp_path / "empty")
+
+
+def test_the_files_of_a_folder_are_read_in_the_order_of_their_names(vmask, trained, tmp_path):
+    folder = tmp_path / "shards"
+    folder.mkdir()
+    write_csv(folder / "part-2.csv", ["third"], ["x"], header=("review", "other"))
+    write_csv(folder / "part-1.csv", ["first", "second"], ["x", "y"], header=("review", "other"))
+    (folder / "part-3.txt").write_text("fourth\n", encoding="utf-8")
+    for ignored in ("_SUCCESS", ".hidden.csv", "notes.md"):
+        (folder / ignored).write_text("none of these", encoding="utf-8")
+    assert [line.split("\t")[2] for line in vmask("predict", trained, folder).lines] == [
+        "first",
+        "second",
+        "third",
+        "fourth",
+    ]
+
+
+def test_the_number_of_threads_changes_no_byte(vmask, trained, tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"a lovely film about {i} things\n" for i in range(3 * CHUNK + 7)), encoding="utf-8")
+    first, *others = (
+        vmask("predict", trained, path, "--json", *more).out for more in ([], *(["--workers", n] for n in (1, 3)))
+    )
+    assert len(first.splitlines()) == 3 * CHUNK + 7
+    assert others == [first, first]
 
 
 def test_half_a_character_does_not_stop_the_stream(trained, tmp_path, monkeypatch):

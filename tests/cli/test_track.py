@@ -31,7 +31,7 @@ def made(monkeypatch):
 
 @pytest.fixture
 def inline(monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
 
 
 def test_a_training_is_told_with_its_test_score_and_its_page(vmask, toy_csv, tmp_path, made):
@@ -99,6 +99,23 @@ def test_trainings_of_a_grid_are_runs_of_one_group(vmask, tmp_path, made, by):
     made.clear()
     assert vmask(*words).code == 0
     assert not any(tracker.calls for tracker in made.values()), "nothing is trained again"
+
+
+@pytest.mark.usefixtures("inline")
+def test_trials_by_optuna_are_runs_too(vmask, tmp_path, made):
+    pytest.importorskip("optuna", reason="needs vmask[optuna]")
+    search = {"engine": "optuna", "trials": 2, "space": {"learning_rate": {"low": 0.001, "high": 0.1}}}
+    grid = [{**TINY["grid"][0], "masks": ["base"], "seeds": 0}]
+    file = write_tiny(tmp_path, grid=grid, stages=None, search=search, track="recorder")
+    assert vmask("grid", file, "--out", tmp_path / "out", "--models", tmp_path / "models").code == 0
+    made.pop("")
+    of = "reviews--cnn--base"
+    assert sorted(made) == [f"{of}--s0", f"{of}--trial-1", f"{of}--trial-2"]
+    record = json.loads((tmp_path / "out" / "search" / f"{of}.json").read_text())
+    for number, trial in enumerate(record["trials"], 1):
+        tracker = made[f"{of}--trial-{number}"]
+        assert list(tracker.points["dev/accuracy"].values()) == pytest.approx(trial["reported"])
+        assert "test/accuracy" not in tracker.points
 
 
 @pytest.mark.usefixtures("inline")

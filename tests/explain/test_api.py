@@ -88,7 +88,6 @@ def test_a_way_of_hiding_is_refused_where_no_words_are_hidden(fitted, method):
         ({"method": "lime", "batch_size": 0}, "batch_size is 0"),
         ({"method": "lime", "batch_size": "all"}, "batch_size is 'all'"),
         ({"method": "lime", "workers": 0}, "workers is 0"),
-        ({"method": "lime", "workers": None}, "workers is None"),
         ({"method": "lime", "target": "poss"}, "Did you mean 'pos'"),
     ],
 )

@@ -15,6 +15,8 @@ import onnxruntime
 import pytest
 import torch
 from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 from torch import nn
 
 from vmask import TextClassifier, __version__
@@ -231,6 +233,30 @@ def test_a_graph_for_one_length_alone_is_refused(tmp_path):
     with pytest.raises(ExportError, match="takes the number of texts or words of an example for a constant"):
         export_module(Fixed(), IDS, tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_texts_are_asked_about_a_few_at_a_time_and_answered_in_their_order(monkeypatch):
+    monkeypatch.setattr(onnx, "BATCH_POSITIONS", 24)
+    tokenizer = Tokenizer(WordLevel({"<pad>": 0, "w": 1}, unk_token="<pad>"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_truncation(12)
+    tokenizer.enable_padding()
+    asked = []
+
+    def ask(encodings):
+        asked.append(np.array([encoding.attention_mask for encoding in encodings]))
+        return asked[-1].sum(1, keepdims=True).astype(np.float32)
+
+    lengths = [12, 1, 7, 0, 12, 3, 99, 7, 5]
+    answers = onnx.in_batches(tokenizer, ask)(["w " * length for length in lengths])
+    assert answers[:, 0].tolist() == [min(length, 12) for length in lengths]
+    assert len(asked) > 2
+    assert all(batch.size <= 24 for batch in asked)
+
+
+def test_an_export_answers_about_empty_texts_alone(case):
+    classifier, result = case
+    np.testing.assert_allclose(run_onnx(result.path, ["", ""]), classifier.predict_proba(["", ""]), atol=1e-5)
 
 
 def test_the_texts_that_are_tried_have_every_length():

@@ -11,9 +11,10 @@ import pytest
 from grid.tiny import PIECES, Inline, differences, files, write_tiny
 from vmask.grid import claims as claims_module
 from vmask.grid.claims import LOCKS, Claims
+from vmask.grid.course import write_failure
 from vmask.grid.run import Grid, Wanted
 from vmask.grid.spec import read_experiment
-from vmask.grid.worker import Places, write_failure
+from vmask.grid.worker import Places
 
 TRAIN = "reviews--cnn--vmask--s0 train"
 SEARCH = "reviews--cnn--vmask search"
@@ -23,8 +24,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="nothing is lock
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
-    monkeypatch.setattr("vmask.grid.run.LOOK_AGAIN", 0.01)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
+    monkeypatch.setattr("vmask.grid.course.LOOK_AGAIN", 0.01)
     monkeypatch.setattr(claims_module, "QUIET", 0.0)
 
 
@@ -50,7 +51,7 @@ def done(tmp_path_factory):
     """The folder of a grid that is done. Do not write to it."""
     folder = tmp_path_factory.mktemp("done")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vmask.grid.run.Pool", Inline)
+        patch.setattr("vmask.grid.run.LocalEngine", Inline)
         outcomes = run(grid_in(folder), never)
     assert list(outcomes.values()) == ["done"] * PIECES
     return folder
@@ -139,12 +140,12 @@ def test_several_processes_look_at_what_others_do_while_they_work(tmp_path, monk
     grid, asked = grid_in(tmp_path), []
     other = Other(grid, "reviews--cnn--base search")
 
-    def finished(self, timeout=None):
+    def events(self, timeout=None):
         asked.append(timeout)
         yield from whole(self)
 
-    whole = Inline.finished
-    monkeypatch.setattr(Inline, "finished", finished)
+    whole = Inline.events
+    monkeypatch.setattr(Inline, "events", events)
     grid.run(2, lambda *_: None, other.end())
     assert asked[0] == 0.01
     assert asked[-1] is None
@@ -162,15 +163,15 @@ def test_messages_say_how_far_the_others_are(tmp_path, monkeypatch):
     search = {"status": "running", "trials": [{}], "asked": {"trials": [{}, {}]}}
     monkeypatch.setattr(type(grid.store), "read", lambda self, path: search)
     assert claims.news(tasks) == (
-        f"waiting for 2 pieces of other processes: {TRAIN} (process {process}, 3 epochs done), "
-        f"{SEARCH} (process {process}, 1 of 2 trials)"
+        f"waiting for 2 pieces of other processes: {TRAIN} ({process}, 3 epochs done), "
+        f"{SEARCH} ({process}, 1 of 2 trials)"
     )
     assert claims.news(tasks) == "", "nothing is new"
     state.write_text(json.dumps({"epoch": 4}))
     assert "4 epochs done" in claims.news(tasks)
     state.write_text("{")
     others[1].claims.release(tasks[1])
-    assert f"{TRAIN} (process {process}), {SEARCH} (1 of 2 trials)" in claims.news(tasks)
+    assert f"{TRAIN} ({process}), {SEARCH} (1 of 2 trials)" in claims.news(tasks)
     assert claims.news(grid.tasks).endswith(f" and {len(grid.tasks) - 3} more")
     monkeypatch.setattr(claims_module, "QUIET", 60.0)
     assert claims.news(tasks) == "", "it was told just now"

@@ -78,7 +78,7 @@ def wait_until(true, process=None):
 
 def test_what_is_killed_at_any_moment_ends_as_if_nothing_had_happened(start, tmp_path, monkeypatch):
     file, folders = reduced(tmp_path), (tmp_path / "killed", tmp_path / "killed-models")
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
     assert main(["grid", str(file), "--out", str(tmp_path / "unbroken"), "--models", str(tmp_path / "models")]) == 0
     stream, left = random.Random(20), []
     for number in range(KILLS):

@@ -17,11 +17,15 @@ from toy import toy_texts, write_csv
 from vmask._core.files import temporary_prefix
 from vmask.errors import DataError
 from vmask.grid.cell import Combination
+from vmask.grid.course import write_failure
 from vmask.grid.experiment import Where
-from vmask.grid.run import Grid, Wanted, needs_of, tasks_of
+from vmask.grid.job import Job, Product
+from vmask.grid.order import needs_of, tasks_of
+from vmask.grid.run import Grid, Wanted
+from vmask.grid.sources import located
 from vmask.grid.spec import parse_where, read_experiment
 from vmask.grid.task import Task
-from vmask.grid.worker import Places, located, write_failure
+from vmask.grid.worker import Places
 from vmask.masks import MASKS
 
 BLOCK = TINY["grid"][0]
@@ -29,7 +33,7 @@ BLOCK = TINY["grid"][0]
 
 @pytest.fixture(autouse=True)
 def inline(monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ def kinds(outcomes, outcome):
 def run_inline(folder, **changes):
     experiment = read_experiment(write_tiny(folder, **changes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vmask.grid.run.Pool", Inline)
+        patch.setattr("vmask.grid.run.LocalEngine", Inline)
         return run(Grid(experiment, Places(folder / "results", folder / "models")))
 
 
@@ -102,16 +106,17 @@ def test_pieces_come_after_what_they_need(grid):
 def test_a_piece_waits_for_what_it_needs_however_many_processes_are_free(grid, monkeypatch, jobs):
     made, begun, ended = grid(), [], []
 
-    def start(self, task):
-        assert set(needs_of(task, made.experiment)) <= set(ended)
-        begun.append(task)
-        self.running.append(task)
+    def start(self, job):
+        assert set(needs_of(job.task, made.experiment)) <= set(ended)
+        begun.append(job.task)
+        self.running.append(job)
 
-    def do(self, task):
-        ended.append(task)
-        return ""
+    def do(self, job):
+        ended.append(job.task)
+        return Product()
 
     monkeypatch.setattr(Inline, "start", start)
+    monkeypatch.setattr("vmask.grid.course.job_of", lambda task, *_: Job(task, {}))
     monkeypatch.setattr("vmask.grid.worker.Worker.do", do)
     assert len(kinds(run(made, jobs), "done")) == PIECES
     assert sorted(map(hash, begun)) == sorted(map(hash, made.tasks)), "each once"
@@ -325,7 +330,7 @@ def test_an_older_version_is_work_only_when_it_is_asked_for(grid, copy, monkeypa
 
 
 def newer_version(monkeypatch):
-    for module in ("provenance", "run", "worker"):
+    for module in ("provenance", "run", "job", "course"):
         monkeypatch.setattr(f"vmask.grid.{module}.number_versions", lambda names=(): {"training": 2})
 
 
@@ -429,10 +434,10 @@ def test_what_kills_left_behind_is_removed(grid, copy):
 def test_a_ranking_of_a_model_that_failed_is_skipped_and_the_model_itself_is_measured(grid, tmp_path, monkeypatch):
     from vmask.grid.worker import Worker
 
-    def trains(self, cell, about):
+    def trains(self, job, cell, about):
         if cell.combination.mask == "vmask":
             raise RuntimeError("out of luck")
-        return whole(self, cell, about)
+        return whole(self, job, cell, about)
 
     whole = Worker._train
     monkeypatch.setattr(Worker, "_train", trains)
@@ -471,14 +476,6 @@ def test_a_damaged_file_is_said_with_the_fix(grid, copy):
     assert kinds(outcomes, "done") == ["reviews--cnn--base search"]
 
 
-def test_a_search_that_is_damaged_in_the_middle_is_a_failure_of_what_reads_it(grid, copy):
-    made = grid()
-    worker = Inline(made.experiment, made.places, 1).worker
-    path = copy / "results" / "search" / "reviews--cnn--base.json"
-    path.write_text("{")
-    assert "is damaged" in worker.do(Task(made.experiment.cells[0]))
-
-
 @pytest.mark.full
 def test_results_of_other_data_are_work_again(grid, copy):
     made = grid()
@@ -504,7 +501,7 @@ def test_data_that_are_not_at_hand_change_nothing(grid, copy):
 # How long -------------------------------------------------------------------------------------------------
 
 
-def test_an_estimate_is_shared_by_jobs_and_knows_the_data(grid, copy):
+def test_an_estimate_knows_the_data(grid, copy):
     for path in (copy / "results" / "cells").glob("reviews--cnn--base--s?.json"):
         path.write_text(json.dumps({**json.loads(path.read_text()), "seconds": 30.0}))
     texts, labels = toy_texts(60)
@@ -512,15 +509,14 @@ def test_an_estimate_is_shared_by_jobs_and_knows_the_data(grid, copy):
     block = {**BLOCK, "datasets": ["reviews.csv", "more.csv"], "masks": ["base"], "seeds": 2}
     made = grid(grid=[block], stages=None, search=None)
     same, more = made.tasks
-    assert made.seconds_left([same], 2) == (15.0, 0)
-    seconds, unknown = made.seconds_left([more], 1)
-    assert unknown == 0
-    assert seconds == pytest.approx(60.0, rel=0.3), "as many texts, twice as long"
+    estimator = made.estimator()
+    assert estimator.seconds(same) == 30.0
+    assert estimator.seconds(more) == pytest.approx(60.0, rel=0.3), "as many texts, twice as long"
 
 
 def test_an_estimate_without_like_pieces_says_so(grid):
     made = grid()
-    assert made.seconds_left(made.tasks, 2) == (0.0, PIECES)
+    assert {made.estimator().seconds(task) for task in made.tasks} == {None}
 
 
 # Word vectors ---------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from vmask.data.datasets import load_dataset
 from vmask.errors import VmaskWarning
 from vmask.grid.cell import Cell, Combination
 from vmask.grid.experiment import Experiment, Search
-from vmask.grid.search import best, chosen_options, run_search, search_request
+from vmask.grid.job import job_of
+from vmask.grid.search import best, chosen_options, next_trial, search_request, unfinished_search
 from vmask.grid.spec import read_experiment
 from vmask.grid.store import Store
 from vmask.grid.task import Task
@@ -44,8 +45,13 @@ class Trial:
 
 
 def search(store, trial, facts=FACTS, search=SEARCH, of=OF):
-    run_search(store, search, of, trial, facts)
-    return store.read(store.search(of.key))
+    """Do the trials that are left, and write the file after each."""
+    request = search_request(search, of)
+    while True:
+        record = next_trial(of, request, unfinished_search(store, of, request), trial, facts)
+        store.write(store.search(of.key), record)
+        if record["status"] == "done":
+            return store.read(store.search(of.key))
 
 
 def test_the_best_on_dev_is_chosen_and_the_earlier_of_two(tmp_path):
@@ -171,9 +177,16 @@ def worker_of(tmp_path, **changes):
 
 
 def do(worker, task):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", VmaskWarning)
-        return worker.do(task)
+    """Do a task, the trials of a search one after the other, and write its files; gives the error."""
+    store = worker.places.store
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", VmaskWarning)
+            product = worker.do(job_of(task, worker.experiment, store))
+        for name, record in product.files.items():
+            store.write(store.folder / name, record)
+        if all(record.get("status") != "running" for record in product.files.values()):
+            return product.error
 
 
 @pytest.mark.parametrize("mask", ["base", "vmask", "l2x"])
@@ -182,12 +195,12 @@ def test_a_search_never_reads_the_test_split(tmp_path, monkeypatch, mask):
         dataset = load_dataset(*args, **options)
         return dataclasses.replace(dataset, splits={**dataset.splits, "test": Untouchable()})
 
-    monkeypatch.setattr("vmask.grid.worker.load_dataset", guarded)
+    monkeypatch.setattr("vmask.grid.sources.load_dataset", guarded)
     grid = [{"datasets": ["reviews.csv"], "models": ["cnn"], "masks": [mask], "seeds": 0}]
     worker = worker_of(tmp_path, grid=grid, stages=None)
     (cell,) = worker.experiment.cells
     assert do(worker, Task(cell.combination)) == ""
-    record = worker.store.read(worker.store.search(cell.combination.key))
+    record = worker.places.store.read(worker.places.store.search(cell.combination.key))
     assert record["status"] == "done"
     assert all(0 <= trial["dev_accuracy"] <= 1 and trial["epochs"] == 2 for trial in record["trials"])
     assert "the test split was" in do(worker, Task(cell)), "a training does score it, so the guard guards"
@@ -201,24 +214,8 @@ def test_the_options_that_were_chosen_reach_the_cell(tmp_path):
     (cell,) = worker.experiment.cells
     for task in (Task(cell.combination), Task(cell)):
         assert do(worker, task) == ""
-    assert worker.store.read(worker.store.search(cell.combination.key))["chosen"] == 1
-    record = worker.store.read(worker.store.cell(cell.key))
+    assert worker.places.store.read(worker.places.store.search(cell.combination.key))["chosen"] == 1
+    record = worker.places.store.read(worker.places.store.cell(cell.key))
     assert record["asked"]["options"]["learning_rate"] == 0.05
     assert (record["options"]["train"]["learning_rate"], record["options"]["train"]["epochs"]) == (0.05, 6)
     assert (record["options"]["train"]["seed"], record["epochs"]) == (3, 6)
-
-
-def test_two_grids_at_one_search_do_not_undo_each_other(tmp_path):
-    """The second is slower: what the first has done by then is taken over, and never replaced by less."""
-    store = Store(tmp_path)
-    fast, slow = Trial(0.5, 0.6, 0.9, 0.9), Trial(0.5, 0.6, 0.9, 0.9)
-
-    def late(options):
-        if not fast.asked:
-            search(store, fast)
-        return slow(options)
-
-    record = search(store, late)
-    assert (record["status"], record["chosen"]) == ("done", 2)
-    assert len(fast.asked) == len(TRIALS)
-    assert len(slow.asked) == 1, "the rest was there"

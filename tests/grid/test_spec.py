@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from grid.tiny import write_tiny
 from vmask import TextClassifier
 from vmask.errors import ConfigError, FileMissing
-from vmask.grid.experiment import Where
+from vmask.grid.experiment import Resources, Where
+from vmask.grid.search_space import Range
 from vmask.grid.spec import parse_seeds, parse_where, read_experiment
 from vmask.masks import MASKS
 
@@ -202,6 +204,72 @@ def test_a_search_is_read_strictly(refused, search, said):
     assert said in refused(search=search)
 
 
+def test_options_of_all_models_and_methods_stand_once(read):
+    search = {"trials": 2, "space": {"epochs": [7, 8]}, "models": {"cnn": {"model__filters": [5, 6]}}}
+    experiment = read(models={"cnn": {}, "lstm": {}}, search=search)
+    assert experiment.search.of_models == {
+        "cnn": {"epochs": [7, 8], "model__filters": [5, 6]},
+        "lstm": {"epochs": [7, 8]},
+    }
+    assert len(experiment.search.trials_of(experiment.cells[0].combination)) == 2
+
+
+RATE = {"low": "1e-4", "high": 0.01, "log": True}
+
+
+def test_a_search_by_optuna_has_ranges(read):
+    search = {"engine": "optuna", "trials": 30, "space": {"learning_rate": RATE}, "masks": {"base": {}, "vmask": {}}}
+    search["masks"]["vmask"] = {"beta": {"low": 0.1, "high": 1.0}, "model__filters": [10, 20]}
+    made = read(search=search)
+    base, vmask = (cell.combination for cell in made.cells)
+    assert made.search.engine == "optuna"
+    assert made.search.options_of(base) == {"learning_rate": Range(1e-4, 0.01, log=True)}
+    assert made.search.options_of(vmask)["beta"] == Range(0.1, 1.0)
+    assert {"learning_rate": 0.01, "beta": 0.1, "model__filters": 10} in made.search.samples(vmask)
+    assert made.searches_for(vmask) == [vmask]
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        ({"engine": "optunna"}, "Unknown engine of `search` 'optunna'. Did you mean 'optuna'?"),
+        ({"engine": "list", "space": {"learning_rate": RATE}}, "Set `engine: optuna`, or write a list of values"),
+        ({"space": {"learning_rate": {**RATE, "high": 1e-5}}}, "learning_rate: {'low': '1e-4', 'high': 1e-05, "),
+        ({"space": {"learning_rate": {**RATE, "high": 1e-5}}}, "above high"),
+        ({"space": {"learning_rate": {**RATE, "low": 0.0}}}, "with log it must be above 0"),
+        ({"space": {"learning_rate": {**RATE, "lwo": 0.0}}}, "it has no key 'lwo'. Did you mean 'low'?"),
+        ({"space": {"learning_rate": {}}}, "options with their values"),
+        ({"space": {"learning_rate": 0.1}}, "options with their values"),
+        ({"space": [1]}, "options with their values"),
+        ({"space": {"epochs": [1, 2, 1.0]}}, "with a value twice"),
+        (
+            {"space": {"learning_rate": {"low": 0.01, "high": 1e9}}},
+            "learning_rate is 1000000000.0; it must be a number",
+        ),
+        ({"space": {"learning_rate": {"low": -1.0, "high": 1.0}}}, "learning_rate is -1.0; it must be above 0"),
+        ({"space": {"learning_rate": {"low": 1, "high": 50}}}, "Write low: 1.0, or list values."),
+        ({"space": {"model__filters": {"low": 1.5, "high": 50}}}, "model__filters is 1.5; it must be of type int"),
+        ({"space": {"model__filtrs": {"low": 1, "high": 50}}}, "Did you mean 'filters'?"),
+        ({"space": {"epochs": {"low": 1, "high": 7}}}, "7 combinations of values for cnn with base and makes 8 trials"),
+        ({"space": {}}, "1 combinations of values"),
+    ],
+)
+def test_a_search_by_optuna_is_read_strictly(refused, search, said):
+    assert said in refused(search={"engine": "optuna", **search})
+
+
+def test_by_optuna_one_dataset_chooses_for_others(read, refused):
+    grid = [{**BLOCK, "datasets": ["trec", "sst2", "subj"]}]
+    search = {"engine": "optuna", "space": {"learning_rate": RATE}}
+    assert "but Optuna makes other trials on each" in refused(
+        grid=grid, search={**search, "datasets": ["trec", "sst2"]}
+    )
+    for datasets, searched in ((["sst2"], "sst2"), ([], "subj")):
+        made = read(grid=grid, search={**search, "datasets": datasets})
+        (found,) = made.searches_for(made.cells[-1].combination)
+        assert found.dataset == searched
+
+
 # What is refused ------------------------------------------------------------------------------------------
 
 
@@ -332,7 +400,7 @@ def test_what_selects_no_cells_is_said(text):
 # The files of this repository -----------------------------------------------------------------------------
 
 
-EXPERIMENTS = ["paper", "controls", "paper_code", "plausibility", "recipe", "vectors", "gates"]
+EXPERIMENTS = ["paper", "controls", "paper_code", "plausibility", "faithfulness", "recipe", "vectors", "gates"]
 
 
 @pytest.mark.parametrize("path", [SHIPPED / "smoke.yaml", *(REPRODUCTION / f"{name}.yaml" for name in EXPERIMENTS)])
@@ -343,7 +411,7 @@ def test_every_experiment_of_the_repository_can_be_read(path):
 
 
 def test_every_yaml_there_is_an_experiment_or_the_published_numbers():
-    assert {path.stem for path in SHIPPED.glob("*.yaml")} == {"smoke"}
+    assert {path.stem for path in SHIPPED.glob("*.yaml")} == {"search", "smoke"}
     of_lists = "curves"  # needs files that are not in the repository: tests/reproduction/test_rivals.py reads it
     assert {path.stem for path in REPRODUCTION.glob("*.yaml")} == {*EXPERIMENTS, of_lists, "published"}
 
@@ -375,6 +443,12 @@ def test_every_method_has_as_many_trials_of_its_own_seed(paper):
             assert len(experiment.search.trials_of(cell.combination)) == (trials if searched else 0)
 
 
+def test_the_shipped_search_by_optuna_can_be_read():
+    experiment = read_experiment(SHIPPED / "search.yaml")
+    assert experiment.search.engine == "optuna"
+    assert all(experiment.searches_for(cell.combination) for cell in experiment.cells)
+
+
 def test_the_first_trial_is_the_tools_default(paper):
     for of in dict.fromkeys(cell.combination for cell in paper.cells if cell.combination.model != "minilm"):
         first = TextClassifier(of.model, of.mask, **paper.search.trials_of(of)[0]).plan()
@@ -392,8 +466,31 @@ def test_words_are_ranked_by_the_model_itself_or_by_vmask(paper):
 
 def test_the_example_of_the_docs_can_be_read(tmp_path):
     text = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    engine, example = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     path = tmp_path / "mine.yaml"
-    path.write_text(example, encoding="utf-8")
+    path.write_text(example + engine, encoding="utf-8")
     experiment = read_experiment(path)
+    assert (experiment.engine.engine, experiment.engine.address) == ("ray", "auto")
+    assert experiment.resources_of("train") == Resources(cpus=1, gpus=0.25, memory_gb=4)
+    assert experiment.resources_of("local").cpus == 2
+    assert experiment.resources_of("words") == Resources()
     assert experiment.stages_of(experiment.cells[0])[0].name in ("words", "local")
+
+
+@pytest.mark.parametrize(
+    ("engine", "says"),
+    [
+        ({"name": "spark"}, "engine"),
+        ({"nme": "ray"}, "name"),
+        ({"name": "local", "address": "auto"}, "--engine ray"),
+        ({"tasks": {"trian": {"cpus": 1}}}, "train"),
+        ({"tasks": {"train": {"cpu": 1}}}, "cpus"),
+        ({"tasks": {"train": {"gpus": -1}}}, "gpus"),
+        ({"tasks": {"train": {"cpus": 0}}}, "cpus"),
+        ({"tasks": {"train": 4}}, "tasks"),
+        ("ray", "engine"),
+    ],
+)
+def test_a_wrong_engine_is_refused_where_the_file_is_read(tmp_path, engine, says):
+    with pytest.raises(ConfigError, match=says):
+        read_experiment(write_tiny(tmp_path, engine=engine))

@@ -47,7 +47,7 @@ def alone(tmp_path, monkeypatch):
     """The results of one grid that was left alone."""
 
     def run(file):
-        monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+        monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
         assert main(["grid", str(file), "--out", str(tmp_path / "alone"), "--models", str(tmp_path / "m")]) == 0
         return tmp_path / "alone"
 
@@ -61,6 +61,7 @@ def did(err):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_two_grids_do_every_piece_once(start, alone, tmp_path, jobs):
+    # One of them may come too late to do anything; that both work at once is in the test below.
     file = write_tiny(tmp_path)
     said = [process.communicate() for process in [start(file, jobs) for _ in range(2)]]
     for out, err in said:
@@ -68,7 +69,6 @@ def test_two_grids_do_every_piece_once(start, alone, tmp_path, jobs):
     each = [did(err) for _, err in said]
     assert sum(each, Counter()) == Counter(dict.fromkeys(sum(each, Counter()), 1))
     assert sum(map(len, each)) == PIECES
-    assert all(each), "both did something"
     assert differences(alone(file), tmp_path / "out") == []
     assert not (tmp_path / "out" / LOCKS).exists()
 
@@ -78,7 +78,7 @@ def working(folder):
     found = {}
     for path in (folder / LOCKS).glob("*"):
         with suppress(OSError):
-            found[path.name] = path.read_text()
+            found[path.name] = path.read_text().removeprefix("process ")
     return found
 
 

@@ -9,7 +9,8 @@ import pytest
 from grid.tiny import Inline, write_tiny
 from tiny_encoders import save_encoder
 from vmask.grid.experiment import Where
-from vmask.grid.run import Grid, needs_of, tasks_of
+from vmask.grid.order import needs_of, tasks_of
+from vmask.grid.run import Grid
 from vmask.grid.spec import parse_where, read_experiment
 from vmask.grid.task import Task
 from vmask.grid.warm_start import start_of
@@ -31,7 +32,7 @@ def record(folder, mask):
 
 
 def test_a_mask_starts_from_the_base_cell_and_ends_where_two_stages_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
     found = {}
     for name, masks in (("shared", ["base", "vmask"]), ("alone", ["vmask"])):
         (tmp_path / name).mkdir()
@@ -47,7 +48,7 @@ def test_a_mask_starts_from_the_base_cell_and_ends_where_two_stages_end(tmp_path
 
 
 def test_options_of_the_mask_are_none_of_the_first_stage(tmp_path, monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
     found = {}
     for name in ("shared", "alone"):
         folder = tmp_path / name

@@ -31,7 +31,7 @@ def read(folder, variants, **changes):
 
 
 def run(folder, experiment, monkeypatch):
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
     outcomes = []
     grid = Grid(experiment, Places(folder / "results", folder / "models"))
     grid.run(1, lambda task, outcome, error: outcomes.append((outcome, error)))

@@ -10,6 +10,7 @@ import yaml
 
 from toy import toy_texts, write_csv
 from vmask.errors import VmaskWarning
+from vmask.grid.engines.contract import Finished, Started
 from vmask.grid.worker import Worker
 
 TINY = {
@@ -47,7 +48,7 @@ def write_tiny(folder, **changes):
 
 
 class Inline:
-    """As `Pool`, in this process: no seconds are lost on starting others. The last that was started ends first."""
+    """As `LocalEngine`, in this process: nothing is lost on starting others. The last that was started ends first."""
 
     def __init__(self, experiment, places, jobs):
         self.worker, self.jobs, self.running = Worker(experiment, places), jobs, []
@@ -64,14 +65,15 @@ class Inline:
     def free(self):
         return len(self.running) < self.jobs
 
-    def start(self, task):
-        self.running.append(task)
+    def start(self, job):
+        self.running.append(job)
 
-    def finished(self, timeout=None):
-        task = self.running.pop()
+    def events(self, timeout=None):
+        job = self.running.pop()
+        yield Started(job, "")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", VmaskWarning)
-            yield task, self.worker.do(task), False
+            yield Finished(job, self.worker.do(job))
 
 
 def files(folder):

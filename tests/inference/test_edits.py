@@ -17,11 +17,12 @@ from vmask import TextClassifier
 from vmask.errors import ConfigError, ModelFolderError, VmaskWarning
 from vmask.evaluation.verify import verify
 from vmask.export.answers import answers_of
-from vmask.inference.edits import Edit, PieceFinder, finder_of, resolve
+from vmask.inference.edits import Edit, PieceFinder, WordFinder, finder_of, resolve
 from vmask.inference.folding import fold
 from vmask.inference.visible_words import visible_words
 from vmask.masks import MASKS
 from vmask.text.batches import collate
+from vmask.text.vocabulary import WordTokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:These words share a piece")
 IDS = [np.array([3, 5, 7, 5], np.int32), np.array([2, 9, 4], np.int32)]
@@ -85,6 +86,28 @@ def test_words_are_found_in_any_case_and_by_patterns(fitted):
     assert [int(edited.edits[id_of(word)]) for word in ("superb", "film", "the", "town", "a")] == [-1, -1, 1, 1, 0]
     assert edited.hidden == ("FILM", "Superb")
     assert "the" in edited.shown
+
+
+def test_words_that_case_folding_joins_are_one_word(fitted_encoder):
+    spelled = ["straße", "STRASSE", "Strasse", "odysseus"]
+    words = WordFinder(WordTokenizer.build(["straße", "strasse", "strase"], "gentle", 5))
+    for word in spelled[:3]:
+        assert words.ids_of(word).tolist() == [2, 3]
+    tokenizer = fitted_encoder("roberta").predictor_.tokenizer
+    pieces = PieceFinder(tokenizer, known=["a", "straße"])
+    one, *others = (set(pieces.ids_of(word).tolist()) for word in spelled)
+    assert one == others[0] == others[1] != others[2]
+    for text in ("straße", "a strasse"):
+        (read,) = tokenizer.encode([text])
+        assert {int(read.ids[place]) for place, word in read.owners.tolist() if word == len(read.spans) - 1} <= one
+
+
+def test_words_that_are_read_as_unknown_have_no_id(fitted, fitted_encoder):
+    words = ["film", "superb", "Superb", "東京", "猫"]
+    assert finder_of(fitted.predictor_).knows(words) == [True, True, True, False, False]
+    finder = finder_of(fitted_encoder().predictor_)
+    assert finder.knows(words) == [True, True, True, True, False]  # the pieces of the toy encoder have two signs
+    assert [len(finder.ids_of(word)) > 0 for word in words] == finder.knows(words)
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,7 @@ def test_words_by_importance_count_and_alphabet(client, served):
         "count": everything[0].count,
         "known": everything[0].known,
         "hidden": False,
+        "editable": True,
     }
     assert [word["word"] for word in found["words"]] == [word.word for word in everything[:100]]
     counts = [word["count"] for word in client.get("/api/words?sort=count").json()["words"]]

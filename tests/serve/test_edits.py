@@ -233,6 +233,23 @@ def test_the_list_of_words_says_which_are_hidden(make_client, classifiers):
         assert any(word["hidden"] for word in listed) == (kind != "encoder")
 
 
+def test_the_list_of_words_says_which_an_edit_can_name(make_client, encoder_folder, fitted):
+    """An encoder reads words of its training texts as unknown: all but these can be hidden together."""
+    texts, labels = toy_texts(40)
+    texts = [f"{text} {'☃' if number % 2 else '猫'}" for number, text in enumerate(texts)]
+    encoder = TextClassifier(str(encoder_folder("bert")), "base", epochs=1, device="cpu").fit(texts, labels)
+    client = make_client([with_examples("m", encoder)])
+    listed = client.get("/api/words?limit=1000").json()["words"]
+    assert {word["word"] for word in listed if not word["editable"]} == {"☃", "猫"}
+    refused = client.post("/api/edit", json={"edit": {"hide": [word["word"] for word in listed]}})
+    assert refused.status_code == 422
+    assert "does not know 2 of these words: ☃, 猫" in refused.json()["detail"]
+    hide = [word["word"] for word in listed if word["editable"]]
+    assert client.post("/api/edit", json={"edit": {"hide": hide}}).status_code == 200
+    words = make_client([with_examples("m", fitted)]).get("/api/words?limit=1000").json()["words"]
+    assert all(word["editable"] for word in words)
+
+
 @pytest.mark.parametrize("kind", ["base", "plain encoder"])
 def test_words_without_an_importance_are_listed_by_count(make_client, classifiers, kind):
     client = make_client([with_examples("m", classifiers[kind])])

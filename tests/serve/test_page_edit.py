@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
@@ -421,6 +422,86 @@ def test_a_word_of_a_link_that_the_model_does_not_know_is_said(words, watch):
     expect(words.locator("#accuracy b")).to_be_visible()
 
 
+def test_words_are_compared_as_the_server_compares_them(words):
+    """By `casefold` of Python, character by character, and in words whose length it changes."""
+    every = map(chr, range(sys.maxunicode + 1))
+    cased = [char for char in every if {char.lower(), char.upper(), char.casefold()} != {char}]
+    spelled = [
+        *cased,
+        "straße",
+        "STRASSE",
+        "Strasse",
+        "STRAẞE",
+        "ΟΔΟΣ",
+        "οδος",
+        "οδοσ",
+        "ısı",
+        "ISI",
+        "isi",
+        "ﬁn",
+        "fin",
+    ]
+    compared = "async (words) => words.map((await import('/word-key.js')).wordKey)"
+    keys = words.evaluate(compared, spelled)
+    of_server = [word.casefold() for word in spelled]
+    pairs = len(set(zip(keys, of_server, strict=True)))
+    assert pairs == len(set(keys)) == len(set(of_server)) < len(cased)
+
+
+@pytest.fixture
+def other(context, watch, data):
+    """Serves other models to the browser: gives its page at the words."""
+    sites = []
+
+    def open_site(*models, **state):
+        sites.append(Site(create_app(models, settings=ServeConfig(port=0), data=str(data)), bind("127.0.0.1", 0)))
+        watch.origin = sites[-1].address
+        page = context.new_page()
+        page.goto(f"{watch.origin}/#{urlencode({'tab': 'words', 'min': 1, 'text': TEXT, **state})}")
+        expect(page.locator("#words-rows tr").first).to_be_visible()
+        return page
+
+    yield open_site
+    for site in sites:
+        site.stop()
+
+
+def test_a_switch_holds_for_all_spellings_of_a_word(other, tmp_path):
+    texts, labels = toy_texts(40)
+    texts = [f"{text} {'straße' if number % 2 else 'strasse'}" for number, text in enumerate(texts)]
+    options = {"embeddings": "random", "epochs": 1, "model__filters": 6}
+    page = other(TextClassifier(mask="base", **options).fit(texts, labels).save(tmp_path / "streets"))
+    switch_of(page, "straße").click()
+    for word in ("straße", "strasse"):
+        expect(switch_of(page, word)).to_have_attribute("aria-checked", "false")
+    page.get_by_role("tab", name="Text").click()
+    page.get_by_label("Your text").fill("Strasse und straße")
+    expect(page.locator(".not-seen")).to_have_text(["Strasse", "straße"])
+    page.get_by_role("tab", name="Words").click()
+    switch_of(page, "strasse").click()
+    expect(page.locator("[role=switch][aria-checked=false]")).to_have_count(0)
+
+
+def test_words_that_an_encoder_reads_as_unknown_are_left_out(other, encoder_folder, tmp_path):
+    texts, labels = toy_texts(40)
+    texts = [f"{text} {'☃' if number % 2 else '猫'}" for number, text in enumerate(texts)]
+    encoder = TextClassifier(str(encoder_folder("bert")), "base", epochs=1, device="cpu").fit(texts, labels)
+    page = other(encoder.save(tmp_path / "encoder"))
+    total = page.locator("#words-rows tr").count()
+    expect(page.locator("#words-rows tr", has_text="☃")).to_contain_text("read as unknown")
+    left_out = "Left out, as the model reads them as its unknown word: ☃, 猫."
+    page.get_by_role("button", name=f"Hide all {total}").click()
+    expect(page.locator("#edit-status")).to_have_text(left_out)
+    expect(page.locator("#edit-count")).to_have_text(f"{total - 2} words hidden.")
+    expect(page.locator("[role=switch][aria-checked=false]")).to_have_count(total - 2)
+    expect(page.locator("#accuracy b")).to_be_visible()
+    expect(page.locator("#edit-status")).to_have_text(left_out)
+    page.get_by_role("button", name=f"Hide all {total}").click()
+    expect(page.locator("#edit-status")).to_have_text(f"All of them are hidden already. {left_out}")
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") == 0
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_nothing_is_wider_than_the_screen(words, width):
     words.set_viewport_size({"width": width, "height": 700})
@@ -462,23 +543,15 @@ def test_a_switch_has_a_name_a_role_and_a_focus_that_is_seen(words):
     assert min(box["width"], box["height"]) >= 24  # of CSS pixels, for fingers
 
 
-def test_an_encoder_has_switches_for_words_of_pieces(fitted_encoder, data, context, watch, tmp_path):
-    encoder = fitted_encoder()
-    folder = encoder.save(tmp_path / "encoder")
-    there = Site(create_app([folder], settings=ServeConfig(port=0), data=str(data)), bind("127.0.0.1", 0))
-    try:
-        watch.origin = there.address
-        page = context.new_page()
-        page.goto(f"{there.address}/#{urlencode({'tab': 'words', 'min': 1, 'text': TEXT})}")
-        switch_of(page, "delightful").click()
-        answer = httpx.post(f"{there.address}/api/edit", json={"edit": {"hide": ["delightful"]}}, timeout=60).json()
-        assert answer["also"]
-        expect(page.locator("#edit-also")).to_contain_text(
-            f"These words share a piece with a switched one and change too: {answer['also'][0]}"
-        )
-        expect_accuracy(page, answer["cost"])
-        page.get_by_role("tab", name="Text").click()
-        page.get_by_label("Your text").fill("a delightful film")
-        expect(page.locator(".not-seen")).to_have_text("delightful")
-    finally:
-        there.stop()
+def test_an_encoder_has_switches_for_words_of_pieces(other, watch, fitted_encoder, tmp_path):
+    page = other(fitted_encoder().save(tmp_path / "encoder"))
+    switch_of(page, "delightful").click()
+    answer = httpx.post(f"{watch.origin}/api/edit", json={"edit": {"hide": ["delightful"]}}, timeout=60).json()
+    assert answer["also"]
+    expect(page.locator("#edit-also")).to_contain_text(
+        f"These words share a piece with a switched one and change too: {answer['also'][0]}"
+    )
+    expect_accuracy(page, answer["cost"])
+    page.get_by_role("tab", name="Text").click()
+    page.get_by_label("Your text").fill("a delightful film")
+    expect(page.locator(".not-seen")).to_have_text("delightful")

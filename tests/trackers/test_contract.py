@@ -15,7 +15,7 @@ from vmask.errors import MissingExtra, TrackerWarning, UnknownName
 from vmask.inference.predictor import WordImportance
 from vmask.trackers import TRACKERS
 from vmask.trackers.contract import HISTOGRAM_EDGES, Point, flat, make_trackers, words_table
-from vmask.training.progress import CallbackList, ProgressCallback
+from vmask.training.progress import CallbackList, ProgressCallback, StopTraining
 
 
 def weights(classifier):
@@ -155,6 +155,17 @@ def test_the_callers_random_streams_are_left_alone():
 
 
 # Cut off and resumed --------------------------------------------------------------------------------------
+
+
+def test_a_training_that_is_ended_on_purpose_has_not_failed():
+    class Enough(ProgressCallback):
+        def epoch(self, row, best):
+            raise StopTraining
+
+    tracker = Recorder()
+    with pytest.raises(StopTraining):
+        train(tracker, Enough())
+    assert tracker.calls[-1] == ("close", "interrupted")
 
 
 def test_a_resumed_training_goes_on_in_its_run(tmp_path, tracked):

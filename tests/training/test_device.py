@@ -69,6 +69,18 @@ def test_processes_that_cannot_meet_are_said(tmp_path):
     assert "ConfigError: The processes cannot meet: " in done.stderr
 
 
+def test_variables_of_mpi_do_not_make_a_training_wait_for_others():
+    """SLURM sets them for every program that it starts several times."""
+    program = (
+        "import os; from vmask.training.device import make_accelerator; "
+        "print(make_accelerator('cpu').num_processes, os.environ['PMI_SIZE'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "WORLD_SIZE"}
+    environment |= {"PMI_SIZE": "2", "PMI_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, timeout=300)
+    assert done.stdout == "1 2\n", done.stderr
+
+
 def test_fp16_on_a_cpu_is_refused():
     with pytest.raises(ConfigError, match=r"no mixed precision in fp16\. Use --precision bf16 or no"):
         make_accelerator("cpu", "fp16")

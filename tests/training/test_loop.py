@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -293,37 +292,3 @@ def test_the_bar_shows_every_epoch():
     shown = console.file.getvalue()
     assert all(f"epoch   {epoch}" in shown for epoch in (1, 2, 3))
     assert "best" in shown
-
-
-@pytest.mark.full
-def test_two_processes_train_a_model_of_the_same_quality(tmp_path):
-    """`torchrun` with two processes, on the CPU; each leaves a file with its rank."""
-    import json
-    import subprocess
-    import sys
-
-    from toy import write_csv
-
-    program = """
-import sys
-from pathlib import Path
-from accelerate.state import PartialState
-from vmask.cli import main
-code = main(sys.argv[1:])
-state = PartialState()
-Path(f"rank-{state.process_index}").write_text(f"{code} {state.num_processes}", encoding="utf-8")
-"""
-    (tmp_path / "program.py").write_text(program, encoding="utf-8")
-    data = write_csv(tmp_path / "toy.csv", *toy_texts(200))
-    out = tmp_path / "model"
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "program.py"]
-    command += ["train", str(data), "--out", str(out), "--embeddings", "random", "--epochs", "8", "--json"]
-    command += ["--learning-rate", "0.02", "--device", "cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert {path.name: path.read_text() for path in tmp_path.glob("rank-*")} == {"rank-0": "0 2", "rank-1": "0 2"}
-    assert done.stderr.count("2 processes train together") == 1
-    result = json.loads([line for line in done.stdout.splitlines() if line.startswith("{")][-1])
-    assert result["test_accuracy"] > 0.9
-    assert (out / "model.safetensors").is_file()
-    assert not Path(out / "checkpoint").exists()

@@ -79,6 +79,13 @@ class Claim:
     def __init__(self, path: Path, handle: int | None) -> None:
         self.path, self.handle = path, handle
 
+    def rewrite(self, content: str) -> None:
+        """Replace what others can read in the file."""
+        if self.handle is not None:
+            with suppress(OSError):  # a full disk; nothing depends on it
+                os.truncate(self.handle, 0)
+                os.pwrite(self.handle, content.encode(), 0)
+
     def release(self) -> None:
         """Remove the file and its lock."""
         if self.handle is not None:
@@ -109,8 +116,20 @@ def claim(path: Path, content: str) -> Claim | None:
             return None
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(handle), path.stat()):
-                os.truncate(handle, 0)
-                os.write(handle, content.encode())
-                return Claim(path, handle)
+                taken = Claim(path, handle)
+                taken.rewrite(content)
+                return taken
         os.close(handle)  # the process that held it has removed it
     return Claim(path, None)
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a process holds the lock on a file; False if that cannot be known."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return not lock(handle)
+    finally:
+        os.close(handle)

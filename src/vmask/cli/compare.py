@@ -13,6 +13,7 @@ from vmask.cli.evaluate import (
     Data,
     add_measuring,
     check_out,
+    computing,
     count_of,
     data_of,
     keeper,
@@ -23,6 +24,7 @@ from vmask.cli.evaluate import (
     writing,
 )
 from vmask.cli.options import check_page, given
+from vmask.cli.workers import sharing
 from vmask.errors import ConfigError, VmaskError
 
 if TYPE_CHECKING:
@@ -63,7 +65,20 @@ def _unfinished(args: argparse.Namespace) -> Path:
 
 def _request(args: argparse.Namespace) -> dict[str, Any]:
     """Everything that determines the files, as flat JSON values."""
-    rest = ("out", "html", "overwrite", "json", "quiet", "debug", "device", "run", "command")
+    from vmask.config import WorkersConfig
+
+    rest = {
+        "out",
+        "html",
+        "overwrite",
+        "json",
+        "quiet",
+        "debug",
+        "device",
+        "run",
+        "command",
+        *given(args, WorkersConfig),
+    }
     return {name: repr(value) for name, value in sorted(vars(args).items()) if name not in rest}
 
 
@@ -116,13 +131,16 @@ def _of_models(args: argparse.Namespace) -> Comparison:
         raise ConfigError(
             f"DIR_A names {count_a} and DIR_B {count_b} model folders. Give one of each, or at least two of each."
         )
-    classifiers = {side: load_models(paths, args.device) for side, paths in folders.items()}  # both, before the work
+    classifiers = {side: load_models(paths, args) for side, paths in folders.items()}  # both, before the work
 
     data = data_of(args, classifiers["a"][0].about_)  # once: both models read the same column
     keep = {side: keeper(args, folders[side], side) for side in folders}
-    evaluations = {
-        side: evaluate(classifiers[side], data.texts, **options, **data.options, keep=keep[side]) for side in folders
-    }
+    evaluations = {}
+    for side in folders:
+        with sharing(computing(args), folders[side], args.device, options.get("batch_size")) as share:
+            evaluations[side] = evaluate(
+                classifiers[side], data.texts, **options, **data.options, keep=keep[side], share=share
+            )
     compared = compare_evaluations(evaluations["a"], evaluations["b"], all_parts=args.all_parts)
     if args.out:
         write_text(_unfinished(args), to_json(_request(args)))
@@ -178,7 +196,7 @@ def _write_page(
 
 
 def _of_evaluations(args: argparse.Namespace) -> Comparison:
-    from vmask.config import EvaluateConfig
+    from vmask.config import EvaluateConfig, WorkersConfig
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.result import SCORES, Evaluation
 
@@ -190,7 +208,7 @@ def _of_evaluations(args: argparse.Namespace) -> Comparison:
                 "vmask compare DIR_A DIR_B DATA"
             )
     of_data = [name for name in ("split", "text", "label", "ranking") if getattr(args, name)]
-    if extra := [*given(args, EvaluateConfig), *nested_options(args), *of_data]:
+    if extra := [*given(args, EvaluateConfig, WorkersConfig), *nested_options(args), *of_data]:
         flag = extra[0].replace("__", ".").replace("_", "-")
         raise ConfigError(f"--{flag} is for models, and these are evaluations, measured already. Leave it out.")
     a, b = (Evaluation.together([Evaluation.load(folder) for folder in side]) for side in sides)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vmask._core.wording import plural
 from vmask.cli.console import print_json, say, say_result
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, add_model, words_of
 from vmask.errors import ConfigError
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     for name, verb in (("only", "reads only"), ("hidden", "hides"), ("shown", "shows")):
         if words.get(name):
             more = f" and {len(words[name]) - SHOWN_WORDS:,} more" if len(words[name]) > SHOWN_WORDS else ""
-            say_result(f"{verb} {len(words[name]):,} words: {', '.join(words[name][:SHOWN_WORDS])}{more}")
+            say_result(f"{verb} {plural(len(words[name]), 'word')}: {', '.join(words[name][:SHOWN_WORDS])}{more}")
     if cost is not None:
         _show(cost)
     say_result(f"saved to {out}")

@@ -15,10 +15,12 @@ from vmask._core.files import is_free
 from vmask._core.locks import only_writer
 from vmask.cli.console import line_width, print_json, print_rich, say, say_result, shows_progress
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
+from vmask.cli.workers import device_here, sharing
 from vmask.errors import ConfigError, ModelFolderError, OutputExists
 
 if TYPE_CHECKING:
     from vmask.classifier import TextClassifier
+    from vmask.config import WorkersConfig
     from vmask.data.datasets import Dataset, Split
     from vmask.evaluation.explanation_cache import KeptExplanations
     from vmask.evaluation.result import Evaluation
@@ -44,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
 def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare what `evaluate` and `compare` share."""
-    from vmask.config import EvaluateConfig
+    from vmask.config import EvaluateConfig, WorkersConfig
     from vmask.explain import EXPLAINERS
     from vmask.metrics import METRICS
 
@@ -59,6 +61,7 @@ def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     add_device(parser)
     add_json(parser)
     add_fields(parser, "what to measure", EvaluateConfig)
+    add_fields(parser, "where to compute", WorkersConfig)
     add_options_of(parser, words, METRICS, EXPLAINERS)
 
 
@@ -78,12 +81,13 @@ def _measure(args: argparse.Namespace) -> int:
         raise ConfigError("There is an option of --planted, but no --planted. Add --planted, or leave the option out.")
     options = measuring(args)  # errors in options are reported before a model is loaded
     folders = model_folders(args.model)
-    classifiers = load_models(folders, args.device)
+    classifiers = load_models(folders, args)
     data = data_of(args, classifiers[0].about_)
     for note in data.notes:
         say(args, note)
     keep = keeper(args, folders)
-    evaluation = evaluate(classifiers, data.texts, **options, **data.options, keep=keep)
+    with sharing(computing(args), folders, args.device, options.get("batch_size")) as share:
+        evaluation = evaluate(classifiers, data.texts, **options, **data.options, keep=keep, share=share)
     return _finish(args, evaluation, data.name, printed_notes=len(data.notes), keep=keep)
 
 
@@ -176,6 +180,7 @@ def measuring(args: argparse.Namespace) -> dict[str, Any]:
 
     options = given(args, EvaluateConfig)
     config = make(EvaluateConfig, options)
+    options["workers"] = computing(args).workers or 1
     nested = nested_options(args)
     options["metrics"] = with_options(METRICS, config.metrics, nested)
     options["explainers"] = with_options(EXPLAINERS, config.explainers, nested)
@@ -188,7 +193,7 @@ def measuring(args: argparse.Namespace) -> dict[str, Any]:
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)
     if args.ranking:
-        words = load_models([Path(args.ranking)], args.device)[0].word_importance()
+        words = load_models([Path(args.ranking)], args)[0].word_importance()
         options["ranking"] = {word.word.lower(): word.score for word in words}
     options["labelled"] = not args.unlabelled
     if args.unlabelled and config.metrics == EvaluateConfig.metrics:
@@ -222,11 +227,18 @@ def model_folders(named: str) -> list[Path]:
     return folders or [Path(named)]
 
 
-def load_models(folders: Sequence[Path], device: str) -> list[TextClassifier]:
+def load_models(folders: Sequence[Path], args: argparse.Namespace) -> list[TextClassifier]:
     """The models of the folders."""
     from vmask.classifier import TextClassifier
 
-    return [TextClassifier.load(folder, device) for folder in folders]
+    return [TextClassifier.load(folder, device_here(computing(args), args.device)) for folder in folders]
+
+
+def computing(args: argparse.Namespace) -> WorkersConfig:
+    """How many workers compute, and where."""
+    from vmask.config import WorkersConfig, make
+
+    return make(WorkersConfig, given(args, WorkersConfig))
 
 
 def keeper(args: argparse.Namespace, folders: Sequence[Path], within: str = "") -> KeptExplanations | None:
@@ -285,6 +297,8 @@ def _planted(args: argparse.Namespace) -> int:
 
     if args.split or args.unlabelled:
         raise ConfigError("--planted trains and measures on its own splits. Leave --split and --unlabelled out.")
+    if computing(args).engine == "ray":
+        raise ConfigError("--planted trains a model, on this machine alone. Leave --engine out.")
     if "metrics" not in args:
         args.metrics = "accuracy,shortcut_precision"
     measured = measuring(args)
@@ -293,7 +307,7 @@ def _planted(args: argparse.Namespace) -> int:
     folders = model_folders(args.model)
     if len(folders) > 1:
         raise ConfigError("--planted trains one model anew. Give one folder.")
-    classifier = load_models(folders, args.device)[0]
+    classifier = load_models(folders, args)[0]
     data = data_of(args, classifier.about_)
     if not isinstance(data.texts, Dataset):
         raise ConfigError(

@@ -37,7 +37,7 @@ COUNTED_UP_TO = 100 << 20
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments; those of the chosen method are added if the command line has them."""
-    from vmask.config import ExplainConfig
+    from vmask.config import ExplainConfig, WorkersConfig
     from vmask.explain import EXPLAINERS
 
     add_model(parser)
@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument(
         "--input",
         metavar="DATA",
-        help="many texts: a file (a text a line, or a CSV/TSV/JSONL/Parquet column), - for stdin, or a dataset",
+        help="many texts: a file (a text a line, or a CSV/TSV/JSONL/Parquet column), a folder of such files, - for "
+        "stdin, or a dataset",
     )
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts of --input [as in training]")
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
@@ -59,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     add_device(parser)
     add_json(parser)
     add_fields(parser, "how to explain", ExplainConfig)
+    add_fields(parser, "where to compute", WorkersConfig)
     parser.set_defaults(method=ExplainConfig.method)
     add_nested(parser, words, "method", EXPLAINERS, ExplainConfig.method, example="lime")
 
@@ -68,56 +70,74 @@ def run(args: argparse.Namespace) -> int:
     from vmask._core.progress import shown
     from vmask._core.wording import plural
     from vmask.classifier import TextClassifier
-    from vmask.config import ExplainConfig, make, to_dict
+    from vmask.cli.workers import device_here, sharing
+    from vmask.config import ExplainConfig, WorkersConfig, make, to_dict
     from vmask.explain import EXPLAINERS
-    from vmask.explain.api import at_once, explain_texts
+    from vmask.explain.api import explain_texts
     from vmask.explain.explanation_file import ExplanationsFile
-    from vmask.explain.highlight import summary
+    from vmask.explain.shards import ExplainWork, explain_shards
     from vmask.persistence.model_folder import read_config
 
     _check_arguments(args)
     # Errors in options are reported before the model is loaded.
-    config = make(ExplainConfig, given(args, ExplainConfig))
+    config, where = make(ExplainConfig, given(args, ExplainConfig)), make(WorkersConfig, given(args, WorkersConfig))
     nested = given(args, nested=("method__",))
     options = {name.removeprefix("method__"): value for name, value in nested.items()}
-    explainer = EXPLAINERS.get(config.method)(make(EXPLAINERS.get(config.method).Options, options, "method."))
-    options = to_dict(explainer.options)
+    options = to_dict(make(EXPLAINERS.get(config.method).Options, options, "method."))
     about = read_config(Path(args.model))
     file = None
     if args.out:
         file = ExplanationsFile(Path(args.out), {**about["sha256"], **_request(config, options)}, args.overwrite)
     check_page(args.html, args.overwrite or (file is not None and file.goes_on))
     texts, count, name = _texts(args, about["about"])
-    classifier = TextClassifier.load(Path(args.model), args.device)
-    printing = args.json or not (args.out or args.html)
-    done, together = file.done if file else 0, at_once(classifier, explainer)
-    show_bar = args.input is not None and shows_progress(args) and not (printing and sys.stdout.isatty())
+    work = ExplainWork(config.method, options, config.target, config.seed, config.hide)
+    with sharing(where, [Path(args.model)], args.device, config.batch_size) as share:
+        classifier = TextClassifier.load(Path(args.model), device_here(where, args.device))
+        together = work.at_once(classifier)
+        done = file.done if file else 0
+        first = done - done % together
 
-    def explain(rest: Iterable[str]) -> Iterator[Explanation]:
-        failed: list[VmaskError] = []
-        try:
-            explanations = explain_texts(
-                classifier, _until_error(rest, failed), **dataclasses.asdict(config), **options
-            )
-            if show_bar:
-                explanations = shown(explanations, count(), config.method, done - done % together)
-            yield from explanations
-        except NoWordScores as error:
-            raise ConfigError(f"{error} Or explain it by another method: --method lime") from error
-        if failed:  # the texts before an unreadable row are explained first
-            raise failed[0]
+        def explain(rest: Iterable[str]) -> Iterator[Explanation]:
+            failed: list[VmaskError] = []
+            readable = _until_error(rest, failed)
+            try:
+                if share is not None:
+                    explanations = explain_shards(share, work, classifier, readable, first)
+                else:
+                    how = {**dataclasses.asdict(config), **options, "workers": where.workers or 1}
+                    explanations = explain_texts(classifier, readable, **how)
+                yield from shown(explanations, count(), config.method, first) if _shows_bar(args) else explanations
+            except NoWordScores as error:
+                raise ConfigError(f"{error} Or explain it by another method: --method lime") from error
+            if failed:  # the texts before an unreadable row are explained first
+                raise failed[0]
 
-    if done:
-        say(args, f"{args.out}: going on after {plural(done, 'text')}")
-    page = _page(args, f"Which words decide: {name}", _facts(args, config, options, name))
-    results = file.filled(texts, explain, together, page) if file else page(explain(texts))
+        if done:
+            say(args, f"{args.out}: going on after {plural(done, 'text')}")
+        page = _page(args, f"Which words decide: {name}", _facts(args, config, options, name))
+        return _print(args, file.filled(texts, explain, together, page) if file else page(explain(texts)))
+
+
+def _prints(args: argparse.Namespace) -> bool:
+    return bool(args.json or not (args.out or args.html))
+
+
+def _shows_bar(args: argparse.Namespace) -> bool:
+    return args.input is not None and shows_progress(args) and not (_prints(args) and sys.stdout.isatty())
+
+
+def _print(args: argparse.Namespace, results: Iterator[Explanation]) -> int:
+    """Print each explanation as it comes, if they are printed, and then what was written."""
+    from vmask._core.wording import plural
+    from vmask.explain.highlight import summary
+
     number = 0
     with closing(cast("Generator[Explanation, None, None]", results)) as explanations:
         for explanation in explanations:
             number += 1
             if args.json:
                 print_json(explanation.to_dict())
-            elif printing:
+            elif _prints(args):
                 print_rich(explanation.to_rich())
                 print_rich(f"  {summary(explanation)}")
     for path in filter(None, (args.out, args.html)):
@@ -158,6 +178,8 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
     if args.given is not None and (args.limit, args.text, args.split) != (None, None, None):
         raise ConfigError("--limit, --text and --split are for --input. Leave them out.")
+    if args.given is not None and getattr(args, "engine", None) == "ray":
+        raise ConfigError("--engine ray is for many texts, --input DATA. Leave it out for one text.")
     if args.out and Path(args.out).is_dir():
         raise OutputExists(f"{args.out} is a folder. Name a file for --out.")
     paths = {name: getattr(args, name) for name in ("input", "out", "html")}
@@ -169,12 +191,18 @@ def _check_arguments(args: argparse.Namespace) -> None:
 def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The texts, a function that counts them if that is cheap (else None), and their name."""
     from vmask.cli.predict import read_texts
-    from vmask.data.readers import existing
+    from vmask.data.readers import text_files
 
     if args.input is None:
         return iter([args.given]), lambda: 1, "one text"
     path = Path(args.input)
-    if args.input != "-" and not path.is_file() and path.suffix not in (".txt", ".gz"):
+    files = [] if args.input == "-" else [path]
+    if _is_folder_of_files(args):
+        files = text_files(path)
+        for out in filter(None, (args.out, args.html)):
+            if Path(out).resolve().parent == path.resolve():
+                raise ConfigError(f"{out} would lie in {path}, all of whose files are read. Write it somewhere else.")
+    elif files and not path.is_file() and path.suffix not in (".txt", ".gz"):
         return _dataset(args, about)
     if args.split:
         raise DataError(f"{args.input} is a single file and is explained whole. Leave --split out.")
@@ -183,14 +211,23 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
         return islice(read_texts(args.input, args.text, about.get("text")), args.limit)
 
     def count() -> int | None:
-        if args.input == "-" or path.stat().st_size > COUNTED_UP_TO:
+        if not files or sum(file.stat().st_size for file in files) > COUNTED_UP_TO:
             return None
         try:
             return sum(1 for _ in read())
         except VmaskError:  # reported when its row is reached
             return None
 
-    return read(), count, "standard input" if args.input == "-" else existing(path).name
+    return read(), count, (path.name or path.resolve().name) if files else "standard input"
+
+
+def _is_folder_of_files(args: argparse.Namespace) -> bool:
+    """Whether --input is a folder whose files are all explained; one with splits is a dataset."""
+    from vmask.data.card import card_names
+    from vmask.data.datasets import is_dataset_folder
+
+    is_dataset = args.split or args.input in card_names() or is_dataset_folder(args.input)
+    return Path(args.input).is_dir() and not is_dataset
 
 
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:

@@ -105,7 +105,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except SystemExit:  # argparse has printed its message
             raise
         except KeyboardInterrupt:
-            tell(f"interrupted{_how_to_resume(args) if args else ''}")
+            if is_main_process():
+                tell(f"interrupted{_how_to_resume(args) if args else ''}")
             return INTERRUPTED
         except BrokenPipeError:  # the reader has stopped, e.g. `vmask predict … | head`
             drop_output(sys.stdout)
@@ -113,8 +114,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BaseException as error:  # panics of compiled libraries are no Exceptions
             if "--debug" in words:
                 tell("".join(traceback.format_exception(error)).rstrip("\n"))
+            who = "" if is_main_process() else f"process {os.environ['RANK']}: "
             for line in _error_lines(error):
-                tell(line)
+                tell(f"{who}{line}")
             return ERROR
 
 
@@ -164,6 +166,11 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
         if args.command in ("evaluate", "compare") and Path(unknown[0]).exists():
             near = " Several models are one argument: put a pattern in quotes, or commas between."
         raise ConfigError(f"Unknown argument '{unknown[0]}'.{near} See `vmask {args.command} --help`.")
+    if args.command != "train" and several_processes():
+        raise ConfigError(
+            f"Only `vmask train` runs as several processes. Start `vmask {args.command}` without `torchrun`, or unset "
+            "WORLD_SIZE."
+        )
     return args
 
 
@@ -214,8 +221,13 @@ def _messages(args: argparse.Namespace) -> Iterator[None]:
         log.setLevel(before)
 
 
+def several_processes() -> bool:
+    """Whether `torchrun` or the like has started several processes."""
+    return os.environ.get("WORLD_SIZE", "1") != "1"
+
+
 def is_main_process() -> bool:
-    """Whether this is the process that prints and writes files, of several under `accelerate launch`."""
+    """Whether this is the process that prints and writes files, of several under `torchrun`."""
     return os.environ.get("RANK", "0") == "0"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, say, say_result, shows_progress
-from vmask.cli.main import is_main_process
+from vmask.cli.main import is_main_process, several_processes
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, choices, given
 from vmask.config import DataConfig, TrackConfig, TrainConfig, make
 from vmask.masks import MASKS
@@ -74,17 +74,20 @@ def run(args: argparse.Namespace) -> int:
     """Train, score on the test split, save, write the report."""
     from vmask._core.locks import only_writer
     from vmask.persistence.model_folder import check_free
+    from vmask.training.device import connect_processes
     from vmask.training.run_config import resolve_model
 
+    if several_processes():
+        connect_processes(args.device)  # first of all: who waits for another notices from then on if it ends
     resolve_model(args.model)  # a wrong name is reported before any data is read
     MASKS.get(args.mask)
     out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
     options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
     trackers = _trackers(args, out)
     _check_options(args, options)  # before the data is read, which may take a while
-    check_free(out, args.overwrite, args.resume)
     if not is_main_process():
         return _train(args, out, options, trackers)
+    check_free(out, args.overwrite, args.resume)
     with only_writer(out):  # a second training into this folder fails at once
         return _train(args, out, options, trackers)
 
@@ -102,9 +105,10 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
     from vmask.classifier import TextClassifier
     from vmask.data.datasets import load_dataset
     from vmask.data.recorded_source import recorded_source
-    from vmask.errors import OutputExists
     from vmask.evaluation.dataset_training import describe_training, fit_dataset
-    from vmask.persistence.model_folder import CHECKPOINT, CONFIG, is_trained, tidy
+    from vmask.persistence.model_folder import CHECKPOINT, CONFIG, tidy
+    from vmask.training.device import connect_processes
+    from vmask.training.processes import main_says
     from vmask.training.progress import TrainingBar
 
     dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
@@ -118,20 +122,18 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
         say(args, line)
     options = {**dataset.defaults, **options}
     classifier = TextClassifier(args.model, args.mask, preset=args.preset, device=args.device, **options)
-    if args.resume and (trained := _trained_before(args, out, classifier, dataset)):
-        left = "" if args.report == "none" else "; its report is still to be written"
-        say(args, f"the training in {out} is finished{left}")
-        if is_main_process():
-            remove_folder(out / CHECKPOINT)
-            tidy(out)
-            _finish(args, *trained, dataset, out, trackers)
-        return 0
-    if args.resume and is_trained(out) and not args.overwrite:
-        raise OutputExists(f"{out} holds a model of other options or data. Choose another folder, or add --overwrite.")
-    if args.resume and not (out / CHECKPOINT).is_dir():
-        say(args, f"there is no unfinished training in {out}; starting anew")
-    if args.overwrite and not args.resume and is_main_process():
-        remove_folder(out / CHECKPOINT)
+    if args.resume:
+        trained = _trained_before(args, out, classifier, dataset) if is_main_process() else None
+        if main_says(connect_processes(args.device), trained is not None):
+            if trained is not None:
+                left = "" if args.report == "none" else "; its report is still to be written"
+                say(args, f"the training in {out} is finished{left}")
+                remove_folder(out / CHECKPOINT)
+                tidy(out)
+                _finish(args, *trained, dataset, out, trackers)
+            return 0
+    if is_main_process():
+        _prepare_folder(args, out)
     quiet = args.quiet or not is_main_process()
     started = time.perf_counter()
     bar = None if quiet else TrainingBar(classifier.plan().title)
@@ -152,6 +154,20 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
     remove_folder(out / CHECKPOINT)
     _finish(args, classifier, result, dataset, out, trackers)
     return 0
+
+
+def _prepare_folder(args: argparse.Namespace, out: Path) -> None:
+    """Check the folder of a training that is resumed, and remove the checkpoint of one that is started anew."""
+    from vmask._core.files import remove_folder
+    from vmask.errors import OutputExists
+    from vmask.persistence.model_folder import CHECKPOINT, is_trained
+
+    if args.resume and is_trained(out) and not args.overwrite:
+        raise OutputExists(f"{out} holds a model of other options or data. Choose another folder, or add --overwrite.")
+    if args.resume and not (out / CHECKPOINT).is_dir():
+        say(args, f"there is no unfinished training in {out}; starting anew")
+    if args.overwrite and not args.resume:
+        remove_folder(out / CHECKPOINT)
 
 
 def _trained_before(

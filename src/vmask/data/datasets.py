@@ -114,6 +114,12 @@ def load_table(
     return dataclasses.replace(split, notes=read.notes)
 
 
+def is_dataset_folder(path: str | Path) -> bool:
+    """Whether this is a folder with a file for each split, or with a card."""
+    folder = Path(path)
+    return folder.is_dir() and (bool(_split_files(folder)) or (folder / CARD).is_file())
+
+
 # Look-up -----------------------------------------------------------------------------------------------
 
 
@@ -125,7 +131,7 @@ def _resolve(name: str, data_dir: str | Path | None) -> Source:
     if path.is_file():
         return _file(path)
     for folder in (path, local):
-        if folder is not None and folder.is_dir() and (_split_files(folder) or (folder / CARD).is_file()):
+        if folder is not None and is_dataset_folder(folder):
             return _folder(folder, None)
     if name in card_names():
         return _with_card(name, local)

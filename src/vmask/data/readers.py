@@ -110,6 +110,25 @@ def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterato
             raise failed
 
 
+def text_files(source: str | Path) -> list[Path]:
+    """The files of a folder that texts are read from, in the order of their names; or the one file that is given.
+
+    Raises:
+        FileMissing: if there is no such file or folder.
+        DataError: for a folder without tables and text files.
+    """
+    path = Path(source)
+    if not path.is_dir():
+        return [existing(path)]
+    names = sorted(file.name for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
+    files = [path / name for name in names if table_kind(name) or name.lower().endswith((".txt", ".txt.gz"))]
+    if not files:
+        raise DataError(
+            f"The folder '{path}' has no texts. Put in files with one of the endings .txt {' '.join(TABLES)}."
+        )
+    return files
+
+
 # Text files ---------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from vmask import __version__
 from vmask._core.random_streams import numpy_stream
-from vmask.config import EvaluateConfig, make, to_dict
+from vmask.config import EvaluateConfig, WorkersConfig, make, to_dict
 from vmask.errors import ConfigError
 from vmask.evaluation.resolve import ALL, Named, fitting, names, plugins, ways_of_hiding
 from vmask.evaluation.result import Evaluation
@@ -17,6 +17,7 @@ from vmask.evaluation.run import FLOOR, Kept, Run
 from vmask.evaluation.subjects import confusion, digest_of, subject_of, texts_of
 from vmask.explain import EXPLAINERS
 from vmask.explain.api import as_predictor
+from vmask.inference.work import Map
 from vmask.metrics import METRICS
 from vmask.registry import Registry
 
@@ -42,6 +43,7 @@ def evaluate(
     planted: bool = False,
     progress: bool = False,
     keep: Kept | None = None,
+    share: Map | None = None,
 ) -> Evaluation:
     """Evaluate a model and its explanations on labelled texts.
 
@@ -69,6 +71,8 @@ def evaluate(
         planted: whether the rationales of the data are planted words.
         progress: show a progress bar.
         keep: stores explanations in files; used by the command line.
+        share: lets other processes, which hold the same models in the same order, predict, explain and measure:
+            `vmask.cluster.workers.Workers.map`.
 
     Raises:
         ConfigError: for invalid options; like UnknownName and DataError, before any computation.
@@ -77,7 +81,8 @@ def evaluate(
     if not models:
         raise ConfigError("There is no model to evaluate. Give at least one.")
     settings = {"n": n, "seed": seed, "rank": rank, "explain_hide": explain_hide}
-    config = make(EvaluateConfig, {**settings, "batch_size": batch_size, "workers": workers})
+    config = make(EvaluateConfig, {**settings, "batch_size": batch_size})
+    threads = make(WorkersConfig, {"workers": workers}).workers or 1
     chosen = _instances(METRICS, plugins(METRICS, metrics))
     methods = {
         name: to_dict(method.options)
@@ -96,12 +101,21 @@ def evaluate(
     subjects = [
         # Agreement over training seeds is measured once, between the first model and the others.
         subject_of(
-            predictor, texts, sample, hides, config.seed, ranking, planted, tuple(predictors[1:]) if not number else ()
+            predictor,
+            texts,
+            sample,
+            hides,
+            config.seed,
+            ranking,
+            planted,
+            tuple(predictors[1:]) if not number else (),
+            share,
+            number,
         )
         for number, predictor in enumerate(predictors)
     ]
     fit, notes = fitting(chosen, subjects, everything=ALL in names(metrics))
-    run = Run(config, methods, fit, len(subjects), progress, keep)
+    run = Run(config, methods, fit, len(subjects), progress, keep, threads, share)
     results = [run.measure(subject, number) for number, subject in enumerate(subjects)]
     notes = list(dict.fromkeys([*texts.notes, *notes, *run.notes]))
     facts = {

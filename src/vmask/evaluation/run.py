@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -14,13 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask._core.progress import advancing
-from vmask.config import EvaluateConfig, make
+from vmask.config import EvaluateConfig
+from vmask.evaluation.chunk import ExplainedShard, MeasureWork, Measuring, Values
 from vmask.evaluation.result import Key
 from vmask.explain import EXPLAINERS
 from vmask.explain.aggregate import WordSums
-from vmask.explain.api import CHUNK, at_once, explain_texts, number_of
+from vmask.explain.api import CHUNK
 from vmask.explain.contract import Explanation
-from vmask.metrics._case import Case, Questions
+from vmask.explain.shards import ExplainWork, explain_shards
+from vmask.inference.work import Map, numbered, with_jobs
 from vmask.metrics.contract import ExplanationMetric, Metric, ModelMetric, Series, Subject
 from vmask.text.words import chunks
 
@@ -49,6 +50,8 @@ class Run:
         models: int,
         progress: bool,
         keep: Kept | None,
+        threads: int,
+        share: Map | None,
     ) -> None:
         self.config, self.methods = config, methods
         self.of_models = {name: metric for name, metric in metrics.items() if isinstance(metric, ModelMetric)}
@@ -56,6 +59,7 @@ class Run:
             name: metric for name, metric in metrics.items() if isinstance(metric, ExplanationMetric)
         }
         self.metrics, self.models, self.progress, self.keep = metrics, models, progress, keep
+        self.threads, self.share = threads, share
         self.notes: list[str] = []
         self.used: list[str] = []
 
@@ -90,26 +94,26 @@ class Run:
     def _explained(self, subject: Subject, number: int) -> tuple[dict[Key, Series], dict[str, Any]]:
         """The values of metrics of explanations, text by text."""
         texts = [subject.texts[i] for i in subject.sample]
-        streams = {name: self._stream(subject, number, name, texts) for name in self.used}
+        methods = {name: self._method(name, number) for name in self.used}
+        streams = {name: self._stream(subject, number, method, texts) for name, method in methods.items()}
         sums = {name: WordSums() for name in self.used if name != FLOOR}
         values: dict[Key, NDArray[np.float64]] = {}
+        others = tuple(range(1, len(subject.others) + 1))
+        measure = MeasureWork(
+            self.of_explanations, methods, subject.hides, self.config.rank, self.config.seed, number, others
+        )
         bar = (
             advancing(len(texts), "texts explained and measured") if self.progress else nullcontext(lambda count: None)
         )
         with bar as advance:
-            done = 0
-            for chunk in chunks(texts, CHUNK):
-                explanations = {name: list(islice(stream, len(chunk))) for name, stream in streams.items()}
+            for shard, found in self._measured(subject, measure, self._shards(subject, texts, streams)):
                 for name, word_sums in sums.items():
-                    for explanation in explanations[name]:
+                    for explanation in shard.explanations[name]:
                         word_sums.add(explanation)
-                rows = subject.sample[done : done + len(chunk)]
-                for key, new in self._of_chunk(subject, chunk, rows, explanations):
-                    records = np.asarray(new, np.float64)
+                for key, records in found:
                     of_all = values.setdefault(key, np.full((len(texts), *records.shape[1:]), np.nan))
-                    of_all[done : done + len(chunk)] = records
-                done += len(chunk)
-                advance(len(chunk))
+                    of_all[shard.first : shard.first + len(shard.texts)] = records
+                advance(len(shard.texts))
         for stream in streams.values():
             next(stream, None)  # a file of explanations is finished when its stream ends
         series = {
@@ -118,91 +122,51 @@ class Run:
         }
         return series, {name: _top_words(sums[name], EXPLAINERS.get(name).signed) for name in sums}
 
-    def _stream(self, subject: Subject, number: int, name: str, texts: Sequence[str]) -> Iterator[Explanation]:
-        """The explanations of all texts by one method, in order."""
-        explain: Explain = partial(
-            self._explain(subject.predictor, name), seed=self.config.seed, workers=self.config.workers
-        )
-        if self.keep is not None:
-            kind, options = EXPLAINERS.get(name), self.methods[name]
-            request = {"method": name, "options": options, "seed": self.config.seed if kind.draws else None}
-            request["hide"] = (self.config.explain_hide or "remove") if kind.hides else None
-            explain = self.keep(number, request, explain, at_once(subject.predictor, kind(make(kind.Options, options))))
-        return explain(texts)
+    def _measured(
+        self, subject: Subject, measure: MeasureWork, shards: Iterator[ExplainedShard]
+    ) -> Iterator[tuple[ExplainedShard, Values]]:
+        """Each shard with its values: measured in this process, unless others share the work."""
+        if self.share is not None:
+            return with_jobs(self.share, measure, shards)
+        here = Measuring(measure, subject.predictor, subject.others, lambda: subject.randomized)
+        return ((shard, here(shard)) for shard in shards)
 
-    def _explain(self, predictor: Any, name: str) -> Callable[..., Iterator[Explanation]]:
+    def _shards(
+        self, subject: Subject, texts: Sequence[str], streams: Mapping[str, Iterator[Explanation]]
+    ) -> Iterator[ExplainedShard]:
+        """The texts with their explanations, a few at a time."""
+        for shard in numbered(chunks(texts, CHUNK)):
+            rows = subject.sample[shard.first : shard.first + len(shard.texts)]
+            yield ExplainedShard(
+                shard.first,
+                shard.texts,
+                {name: list(islice(stream, len(shard.texts))) for name, stream in streams.items()},
+                None if subject.rationales is None else [subject.rationales[i] for i in rows],
+                None if subject.labels is None else subject.labels[rows],
+            )
+
+    def _method(self, name: str, number: int) -> ExplainWork:
+        """How texts are explained by a method."""
         hide = self.config.explain_hide if EXPLAINERS.get(name).hides else None
-        return partial(_explain, predictor, name, dict(self.methods[name]), hide)
+        return ExplainWork(name, self.methods[name], seed=self.config.seed, hide=hide, model=number)
 
-    def _of_chunk(
-        self,
-        subject: Subject,
-        chunk: Sequence[str],
-        rows: NDArray[np.int64],
-        explanations: Mapping[str, Sequence[Explanation]],
-    ) -> Iterator[tuple[Key, Sequence[float] | NDArray[Any]]]:
-        """Values of a batch of texts for every metric, way of hiding, method and part."""
-        docs = subject.predictor.prepare(chunk)
-        questions = {hide: Questions(subject.predictor, docs, hide) for hide in ("", *subject.hides)}
-        for name, explained in explanations.items():
-            targets = [number_of(explanation.target, subject.predictor.labels) for explanation in explained]
-            again = (
-                partial(self._again, subject.predictor, name, chunk, explained) if EXPLAINERS.get(name).draws else None
-            )
-            # With another seed of the method, or random scores would be the same for every training.
-            others = [
-                partial(self._again, other, name, chunk, explained, self.config.seed + number)
-                for number, other in enumerate(subject.others, 1)
-            ]
-            known = hasattr(subject.predictor, "randomized")
-            randomized = partial(self._randomized, subject, name, chunk, explained) if known else None
-            case = Case(
-                questions=questions[""],
-                explanations=explained,
-                targets=targets,
-                rank=self.config.rank,
-                rationales=None if subject.rationales is None else [subject.rationales[i] for i in rows],
-                again=again,
-                others=others,
-                seed=self.config.seed,
-                labels=None if subject.labels is None else subject.labels[rows],
-                randomized=randomized,
-            )
-            cases = {hide: replace(case, questions=questions[hide]) for hide in questions}
-            for metric_name, metric in self.of_explanations.items():
-                for hide in subject.hides if metric.hides else ("",):
-                    for part, values in metric.measure(cases[hide]).items():
-                        yield (metric_name, name, hide, part), values
-
-    def _again(
-        self, predictor: Any, name: str, chunk: Sequence[str], explained: Sequence[Explanation], seed: int
-    ) -> list[Explanation]:
-        """Explain the same texts for the same classes, with another seed or another model."""
-        targets = [explanation.target for explanation in explained]
-        return list(self._explain(predictor, name)(chunk, seed=seed, workers=1, target=targets))
-
-    def _randomized(
-        self, subject: Subject, name: str, chunk: Sequence[str], explained: Sequence[Explanation]
-    ) -> dict[str, list[Explanation]]:
-        """Explain the same texts for the same classes by the model with randomized weights, by depth."""
-        return {
-            depth: self._again(model, name, chunk, explained, self.config.seed)
-            for depth, model in subject.randomized.items()
-        }
-
-
-def _explain(
-    predictor: Any,
-    name: str,
-    options: dict[str, Any],
-    hide: str | None,
-    texts: Iterable[str],
-    *,
-    seed: int,
-    workers: int,
-    target: Any = None,
-) -> Iterator[Explanation]:
-    return explain_texts(predictor, texts, name, target=target, seed=seed, hide=hide, workers=workers, **options)
+    def _stream(
+        self, subject: Subject, number: int, method: ExplainWork, texts: Sequence[str]
+    ) -> Iterator[Explanation]:
+        """The explanations of all texts by one method, in order."""
+        explain: Explain = partial(method.explain, subject.predictor, workers=self.threads)
+        if self.share is not None:
+            explain = partial(explain_shards, self.share, method, subject.predictor)
+        if self.keep is not None:
+            kind = EXPLAINERS.get(method.method)
+            request = {
+                "method": method.method,
+                "options": method.options,
+                "seed": method.seed if kind.draws else None,
+                "hide": (method.hide or "remove") if kind.hides else None,
+            }
+            explain = self.keep(number, request, explain, method.at_once(subject.predictor))
+        return explain(texts)
 
 
 def _top_words(sums: WordSums, signed: bool) -> dict[str, Any]:

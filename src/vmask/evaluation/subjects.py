@@ -17,6 +17,7 @@ from vmask.data.labels import as_label
 from vmask.data.rationales import Spans
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain.api import checked
+from vmask.inference.work import Map, PredictWork, numbered
 from vmask.metrics.contract import Subject
 from vmask.text.words import chunks
 
@@ -183,15 +184,18 @@ def subject_of(
     ranking: Mapping[str, float] | None,
     planted: bool,
     others: tuple[Any, ...],
+    share: Map | None = None,
+    number: int = 0,
 ) -> Subject:
-    """A model with its predictions for the texts."""
+    """A model with its predictions for the texts; `number` is that of the model in processes that share the work."""
     numbers = None if texts.labels is None else class_numbers(texts.labels, predictor.labels)
-    parts = [predictor.predict_docs(predictor.prepare(chunk)) for chunk in chunks(texts.texts, PREDICTED_AT_ONCE)]
+    shards = numbered(chunks(texts.texts, PREDICTED_AT_ONCE))
+    parts = map(PredictWork().begin([predictor]), shards) if share is None else share(PredictWork(number), shards)
     return Subject(
         predictor=predictor,
         texts=texts.texts,
         labels=numbers,
-        probabilities=np.concatenate(parts),
+        probabilities=np.concatenate(list(parts)),
         sample=sample,
         hides=hides,
         seed=seed,

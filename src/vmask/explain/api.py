@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from vmask.config import ExplainConfig, make
+from vmask._core.ordered_map import map_in_order
+from vmask.config import ExplainConfig, WorkersConfig, make
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explainer, Explanation
@@ -67,7 +67,8 @@ def explain_texts(
         raise ConfigError(f"method={method} hides no words. Leave hide out.")
     explainer = kind(make(kind.Options, options))
     explainer.name = method
-    config = make(ExplainConfig, {"seed": seed, "hide": hide, "batch_size": batch_size, "workers": workers})
+    config = make(ExplainConfig, {"seed": seed, "hide": hide, "batch_size": batch_size})
+    threads = make(WorkersConfig, {"workers": workers}).workers or 1
     hidden_by = config.hide or "remove"
     if kind.hides:
         predictor.predict_kept([], [], hidden_by)  # raises ConfigError if the model cannot hide words in this way
@@ -80,7 +81,7 @@ def explain_texts(
         return explainer.explain(predictor, docs, numbers(start, len(docs)), config.seed, hidden_by)
 
     strings = checked([texts] if isinstance(texts, str) else texts)
-    return _in_order(explain_chunk, strings, at_once(predictor, explainer), config.workers)
+    return _in_order(explain_chunk, strings, at_once(predictor, explainer), threads)
 
 
 def at_once(model: Any, explainer: Explainer) -> int:
@@ -174,14 +175,10 @@ def _in_order(
         return
     with _shared_cores(workers):
         pool = ThreadPoolExecutor(workers)
-        waiting: deque[Future[list[Explanation]]] = deque()
+        jobs = ((number * size, chunk) for number, chunk in enumerate(chunks(texts, size)))
         try:
-            for number, chunk in enumerate(chunks(texts, size)):
-                waiting.append(pool.submit(lambda start, batch: list(job(start, batch)), number * size, chunk))
-                if len(waiting) > workers:
-                    yield from waiting.popleft().result()
-            while waiting:
-                yield from waiting.popleft().result()
+            for explanations in map_in_order(lambda each: pool.submit(lambda: list(job(*each))), jobs, workers + 1):
+                yield from explanations
         finally:
             pool.shutdown(cancel_futures=True)  # a caller that stops early waits only for running batches
 

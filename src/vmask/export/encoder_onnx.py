@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,7 +17,7 @@ from vmask.export.card import encoder_onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.hf import does_nothing, folded_network, sample_texts, seam_table, unfoldable
 from vmask.export.hidden import write_hidden
-from vmask.export.onnx import FIX, MODEL, check_installed, export_module, onnx_session
+from vmask.export.onnx import FIX, MODEL, check_installed, export_module, in_batches, onnx_session
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
@@ -141,14 +141,13 @@ def encoder_onnx_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.f
 
     session, tokenizer = onnx_session(folder / MODEL), Tokenizer.from_file(str(folder / TOKENIZER))
 
-    def answers(texts: Sequence[str]) -> NDArray[np.float32]:
-        encodings = tokenizer.encode_batch(list(texts))
+    def ask(encodings: Sequence[Any]) -> NDArray[np.float32]:
         ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
         attend = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         probabilities: NDArray[np.float32] = session.run(None, {"input_ids": ids, "attention_mask": attend})[0]
         return probabilities
 
-    return answers
+    return in_batches(tokenizer, ask)
 
 
 def _save_tokenizer(predictor: PiecePredictor, folder: Path) -> None:

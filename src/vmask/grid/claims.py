@@ -12,11 +12,12 @@ from contextlib import suppress
 from glob import escape
 from pathlib import Path
 
-from vmask._core.locks import Claim, claim
+from vmask._core.locks import Claim, claim, is_locked
 from vmask._core.parsing import read_json
 from vmask._core.wording import plural
 from vmask.errors import VmaskError
 from vmask.grid.cell import Combination
+from vmask.grid.search import number_of_trials
 from vmask.grid.store import Store
 from vmask.grid.task import Task
 from vmask.persistence.model_folder import CHECKPOINT
@@ -41,6 +42,7 @@ class Claims:
     def __init__(self, store: Store, models: Path) -> None:
         self.store, self.models = store, models
         self.folder = store.folder / LOCKS
+        self.name = f"process {os.getpid()}"
         self.held: dict[Task, Claim] = {}
         self._told, self._told_at = "", 0.0
 
@@ -56,10 +58,20 @@ class Claims:
 
     def take(self, task: Task) -> bool:
         """Take a task, unless another grid is working on it."""
-        taken = claim(self._path(task), str(os.getpid()))
+        taken = claim(self._path(task), self.name)
         if taken is not None:
             self.held[task] = taken
         return taken is not None
+
+    def describe(self, task: Task, where: str) -> None:
+        """Let others read where a task of this grid is being done."""
+        if where and task in self.held:
+            self.held[task].rewrite(f"{self.name}, {where}")
+
+    def of_others(self, task: Task) -> str:
+        """Who is working on a task, and how far that is; empty if nobody is."""
+        path = self._path(task)
+        return self._describe(task) if path.exists() and is_locked(path) else ""
 
     def release(self, task: Task) -> None:
         """Release a task, if this grid has taken it."""
@@ -83,10 +95,10 @@ class Claims:
 
     def _describe(self, task: Task) -> str:
         """Who works on a task, and how far that is."""
-        process = ""
+        where = ""
         with suppress(OSError):
-            process = self._path(task).read_text(encoding="utf-8")
-        parts = (f"process {process}" if process else "", _progress(task, self.store, self.models))
+            where = self._path(task).read_text(encoding="utf-8")
+        parts = (where, _progress(task, self.store, self.models))
         return ", ".join(filter(None, parts)) or "just done"
 
 
@@ -95,7 +107,7 @@ def _progress(task: Task, store: Store, models: Path) -> str:
     with suppress(VmaskError, OSError, KeyError, TypeError):  # files come and go
         if isinstance(task.of, Combination):
             record = store.read(task.path(store)) or {}
-            return f"{len(record['trials'])} of {len(record['asked']['trials'])} trials" if record else ""
+            return f"{len(record['trials'])} of {number_of_trials(record['asked'])} trials" if record else ""
         if task.stage is None:
             found = models.glob(f"{escape(task.of.key)}--*/{CHECKPOINT}/**/{STATE}")
             newest = max(found, key=lambda path: path.stat().st_mtime, default=None)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from vmask.config import LARGEST_SEED, option
+from vmask.config import LARGEST_SEED, ClusterConfig, check_positive, option
 from vmask.errors import ConfigError
 from vmask.grid.cell import Cell, Combination, short_name
+from vmask.grid.search_space import Range, Space, samples_of
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,30 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Resources:
+    """What a task takes of a machine of a cluster."""
+
+    cpus: float | None = option(None, "CPUs, also a fraction; by default as many as threads", most=1_000)
+    gpus: float = option(0.0, "GPUs, also a fraction: 0.25 if four tasks share one", most=1_000)
+    memory_gb: float | None = option(None, "memory in GB, for the choice of a machine; by default any", most=1_000_000)
+
+    def __post_init__(self) -> None:
+        check_positive(self, "cpus", "memory_gb")
+        check_positive(self, "gpus", minimum=0)
+
+
+LIST, OPTUNA = "list", "optuna"
+SEARCH_ENGINES = (LIST, OPTUNA)
+"""Who chooses the options of a trial: a list that is drawn in advance, or Optuna by the trials before."""
+
+
+@dataclass(frozen=True)
 class Search:
     """Options that are tried for every combination on the dev set, before any of its cells is trained.
 
-    Options of the model and of the method are crossed. Every method gets the same number of trials: the first has the
-    first value of every option, the others are drawn from all combinations of values, without repetition.
+    Options of the model and of the method are crossed. Every method gets the same number of trials. Of a list of trials
+    the first has the first value of every option, the others are drawn from all combinations of values, without
+    repetition. By Optuna see `vmask.grid.optuna_search`.
 
     Attributes:
         seed: seed of all trials, and of the draw.
@@ -82,26 +102,45 @@ class Search:
         of_models: for each model that is searched, its options with the values to try.
         of_methods: the same for each method; methods that are not named are not searched, an empty mapping is all.
         datasets: datasets to search on, empty for all. On others the trial is used that is best over these.
+        engine: one of `SEARCH_ENGINES`.
     """
 
     seed: int
     trials: int
-    of_models: Mapping[str, Mapping[str, Sequence[Any]]]
-    of_methods: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    of_models: Mapping[str, Space]
+    of_methods: Mapping[str, Space] = field(default_factory=dict)
     datasets: tuple[str, ...] = ()
+    engine: str = LIST
+
+    def options_of(self, of: Combination) -> Space | None:
+        """The options that are searched, with what is tried of each; None if the combination is not searched."""
+        if of.model not in self.of_models or (self.of_methods and of.mask not in self.of_methods):
+            return None
+        return {**self.of_models[of.model], **self.of_methods.get(of.mask, {})}
 
     def space(self, of: Combination) -> list[dict[str, Any]]:
-        """All combinations of values; empty if the combination is not searched."""
-        if of.model not in self.of_models or (self.of_methods and of.mask not in self.of_methods):
+        """All combinations of listed values; empty if the combination is not searched."""
+        values = self.options_of(of)
+        if values is None:
             return []
-        values = {**self.of_models[of.model], **self.of_methods.get(of.mask, {})}
-        return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*values.values())]
+        lists = (chosen for chosen in values.values() if not isinstance(chosen, Range))
+        return [dict(zip(values, chosen, strict=True)) for chosen in itertools.product(*lists)]
 
     def trials_of(self, of: Combination) -> list[dict[str, Any]]:
-        """The options of every trial of a combination; empty if it is not searched."""
+        """The options of every trial of a list; empty if the combination is not searched."""
         space = self.space(of)
         drawn = random.Random(self.seed).sample(range(1, len(space)), self.trials - 1) if space else []
         return [space[number] for number in (0, *drawn)] if space else []
+
+    def samples(self, of: Combination) -> list[dict[str, Any]]:
+        """The options of trials that have every value and both ends of every range between them.
+
+        These are all trials of a list. Empty if the combination is not searched.
+        """
+        values = self.options_of(of)
+        if values is None:
+            return []
+        return samples_of(values) if self.engine == OPTUNA else self.trials_of(of)
 
 
 @dataclass(frozen=True)
@@ -116,6 +155,8 @@ class Experiment:
         stages: what is measured of the cells.
         search: the hyperparameter search, or None.
         track: names of trackers that trainings are written to, commas between; mostly empty.
+        engine: where the tasks are done.
+        resources: what each kind of task (`search`, `train` or the name of a stage) takes of a machine of a cluster.
         word_lists: digest of each file of words that options name -> its words, see `WordLists`.
     """
 
@@ -126,7 +167,13 @@ class Experiment:
     stages: tuple[Stage, ...]
     search: Search | None
     track: str = ""
+    engine: ClusterConfig = field(default_factory=ClusterConfig)
+    resources: Mapping[str, Resources] = field(default_factory=dict)
     word_lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+
+    def resources_of(self, kind: str) -> Resources:
+        """What a kind of task takes of a machine of a cluster."""
+        return self.resources.get(kind, Resources())
 
     def stages_of(self, cell: Cell) -> list[Stage]:
         """The stages of a cell: for each name the first that selects the cell."""
@@ -138,7 +185,7 @@ class Experiment:
 
     def searches_for(self, of: Combination) -> list[Combination]:
         """The combinations whose searches choose the options of a combination: itself, or those that are searched."""
-        if self.search is None or not self.search.space(of):
+        if self.search is None or self.search.options_of(of) is None:
             return []
         if _among(of.dataset, self.search.datasets):
             return [of]

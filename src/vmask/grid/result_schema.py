@@ -60,9 +60,13 @@ _CELL = {
     **{"cell": {**_OF, "seed": int}, "stage": str, "identity": str, "seconds": NUMBER, "facts": _FACTS},
     "asked": {"n": (int, NOTHING)},
 }
+_RANGE = {"low": NUMBER, "high": NUMBER, "log": bool, "step": (*NUMBER, NOTHING)}
 _SEARCH = {
-    **{"combination": _OF, "identity": str, "facts": _FACTS, "asked": {"seed": int, "trials": [dict]}},
-    "trials": [{"options": dict, "dev_accuracy": NUMBER, "seconds": NUMBER}],
+    **{"combination": _OF, "identity": str, "facts": _FACTS},
+    "asked": {"seed": int, "trials": ([dict], int), "space": Values((_RANGE, list))},
+    "trials": [
+        {"options": dict, "dev_accuracy": NUMBER, "seconds": NUMBER, "pruned": bool, "reported": [NUMBER]},
+    ],
 }
 _DATA = {
     **{"name": str, "fingerprint": str, "notes": [str], "classes": int, "labels": [str], "average_length": NUMBER},
@@ -84,7 +88,7 @@ def check_record(record: Mapping[str, Any], path: Path) -> None:
         shape = _UNFINISHED
         if record.get("status") == "done" and kind == "search":
             shape = {**_SEARCH, "chosen": int}
-        elif record.get("status") == "running" and kind == "search":
+        elif kind == "search" and (record.get("status") == "running" or "trials" in record):
             shape = _SEARCH
         elif record.get("status") == "done":
             shape = {**_CELL, **(_TRAINED if record.get("stage") == "train" else _STAGE)}

@@ -6,30 +6,30 @@ import dataclasses
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from itertools import islice, product
-from math import prod
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vmask._core.parsing import read_yaml
-from vmask.config import HIDES, make
+from vmask.config import HIDES, ClusterConfig, make
 from vmask.errors import ConfigError, DataError, FileMissing, UnknownName, VmaskError, did_you_mean, short
 from vmask.evaluation.resolve import plugins
 from vmask.explain import EXPLAINERS
 from vmask.grid.cell import Cell, Combination, short_name
-from vmask.grid.experiment import Experiment, Search, Stage, Where
+from vmask.grid.experiment import Experiment, Resources, Stage, Where
+from vmask.grid.search_spec import check_ranges, check_search, read_search
 from vmask.grid.store import SEARCH, TRAIN
 from vmask.grid.word_lists import WordLists, spelled_out
+from vmask.grid.yaml_values import known, listed, mapping, named, number
 from vmask.masks import MASKS
 from vmask.metrics import METRICS
+
+if TYPE_CHECKING:
+    from vmask.training.run_config import Plan
 
 ALL = "all"
 MOST_SEEDS = 1_000
 MOST_CELLS = 100_000
-MOST_COMBINATIONS = 100_000
-"""Largest number of combinations of values of a search, from which its trials are drawn."""
-MOST_NUMBER = 10**9
-"""Largest number of texts or words, and largest seed, in the file."""
 
 
 def read_experiment(path: str | Path) -> Experiment:
@@ -109,16 +109,16 @@ def check_where(where: Where, cells: Collection[Cell], of: str) -> None:
                 )
 
 
-_TOP = ("name", "title", "out", "models", "grid", "stages", "search", "track", "lists_made_by")
+_TOP = ("name", "title", "out", "models", "grid", "stages", "search", "track", "engine", "lists_made_by")
 _BLOCK = ("datasets", "models", "masks", "seeds", "options", "variants")
 _NAME = re.compile(r"\w[\w.+-]*")
 """Names that can be part of a file's name."""
 
 
 def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
-    _known(loaded, _TOP, "the file")
-    models = _mapping(loaded.get("models"), "models", dict)
-    blocks = _listed(loaded, "grid", "the file")
+    known(loaded, _TOP, "the file")
+    models = mapping(loaded.get("models"), "models", dict)
+    blocks = listed(loaded, "grid", "the file")
     lists = WordLists(path.parent, str(loaded.get("lists_made_by", "")))
     all_cells = (cell for block in blocks for cell in _cells(block, models, path.parent, lists))
     cells = dict.fromkeys(islice(all_cells, MOST_CELLS + 1))
@@ -131,34 +131,38 @@ def _experiment(loaded: Mapping[str, Any], path: Path) -> Experiment:
             "them a variant, or rename a dataset."
         )
     search = loaded.get("search")
+    stages = tuple(_stage(stage) for stage in listed(loaded, "stages", "the file", []))
+    engine, resources = _engine(loaded.get("engine") or {}, {SEARCH, TRAIN, *(stage.name for stage in stages)})
     return Experiment(
-        name=str(loaded.get("name", path.stem)),
+        name=_name(str(loaded.get("name", path.stem))),
         title=str(loaded.get("title", "")),
         out=str(loaded.get("out", "results")),
         cells=tuple(cells),
-        stages=tuple(_stage(stage) for stage in _listed(loaded, "stages", "the file", [])),
-        search=None if search is None else _search(search, models),
+        stages=stages,
+        search=None if search is None else read_search(search, models),
         track=str(loaded.get("track") or ""),
+        engine=engine,
+        resources=resources,
         word_lists=lists.words,
     )
 
 
 def _cells(block: Any, models: Mapping[str, Any], folder: Path, lists: WordLists) -> Iterator[Cell]:
-    _known(block, _BLOCK, "a block of `grid`")
-    masks = MASKS.working() if block.get("masks", ALL) == ALL else _named(block, "masks", "a block of `grid`")
+    known(block, _BLOCK, "a block of `grid`")
+    masks = MASKS.working() if block.get("masks", ALL) == ALL else named(block, "masks", "a block of `grid`")
     for mask in masks:
         MASKS.get(mask)
-    for model in _named(block, "models", "a block of `grid`"):
+    for model in named(block, "models", "a block of `grid`"):
         if model not in models:
             raise ConfigError(f"the grid has model {model!r}, which `models` does not list. Add it there.")
     shared = block.get("options") or {}
     if not isinstance(shared, dict):
         raise ConfigError(f"a block of `grid` has options: {shared!r}. Write names with values, such as {{epochs: 6}}.")
-    variants = _mapping(block.get("variants") or {"": {}}, "variants", dict)
+    variants = mapping(block.get("variants") or {"": {}}, "variants", dict)
     for variant in variants:
         if variant and not _NAME.fullmatch(variant):
             raise ConfigError(f"variant {variant!r} cannot be part of a file's name. Use letters and digits.")
-    for dataset in _named(block, "datasets", "a block of `grid`"):
+    for dataset in named(block, "datasets", "a block of `grid`"):
         located = str(folder / dataset) if (folder / dataset).exists() else dataset  # relative to the experiment's file
         for model in block["models"]:
             for mask in masks:
@@ -171,17 +175,19 @@ def _cells(block: Any, models: Mapping[str, Any], folder: Path, lists: WordLists
 
 
 def _stage(loaded: Any) -> Stage:
-    _known(loaded, [f.name for f in dataclasses.fields(Stage)], "a stage")
+    known(loaded, [f.name for f in dataclasses.fields(Stage)], "a stage")
     values = {"name": "", **loaded}
-    where = dict(_known(values.get("where") or {}, [f.name for f in dataclasses.fields(Where)], "where"))
+    where = dict(known(values.get("where") or {}, [f.name for f in dataclasses.fields(Where)], "where"))
     if "seeds" in where:
         where["seeds"] = parse_seeds(where["seeds"])
     values["where"] = make(Where, where, "where.")
     for name, registry in (("metrics", METRICS), ("explainers", EXPLAINERS)):
         selection = values.get(name) or ()
         options_of_each = list(selection.values()) if isinstance(selection, Mapping) else []
-        named = isinstance(selection, (str, list, tuple, Mapping)) and all(isinstance(key, str) for key in selection)
-        if not named or not all(options is None or isinstance(options, Mapping) for options in options_of_each):
+        are_names = isinstance(selection, (str, list, tuple, Mapping)) and all(
+            isinstance(key, str) for key in selection
+        )
+        if not are_names or not all(options is None or isinstance(options, Mapping) for options in options_of_each):
             raise ConfigError(f"a stage has {name}: {short(selection)}. Write names, or names with their options.")
         chosen = {plugin: dict(options or {}) for plugin, options in plugins(registry, selection).items()}
         for plugin, options in chosen.items():
@@ -189,13 +195,13 @@ def _stage(loaded: Any) -> Stage:
         values[name] = chosen
     if not values["metrics"]:
         raise ConfigError(f"stage {values['name']!r} has no metrics. Name some, see `vmask ls metrics`.")
-    values["hide"] = tuple(_named(values, "hide", "a stage", list(Stage.hide)))
+    values["hide"] = tuple(named(values, "hide", "a stage", list(Stage.hide)))
     for way in values["hide"]:
         if way not in HIDES:
             raise UnknownName("way of hiding", way, HIDES)
     _check_methods(values)
     for name, least in (("n", 1), ("examples", 0), ("long", 1)):
-        _number(values.get(name, least), least, f"{name} of a stage")
+        number(values.get(name, least), least, f"{name} of a stage")
     stage = Stage(**values)
     if not isinstance(stage.name, str) or not _NAME.fullmatch(stage.name) or stage.name in (TRAIN, SEARCH):
         raise ConfigError(
@@ -214,60 +220,34 @@ def _check_methods(stage: Mapping[str, Any]) -> None:
         raise ConfigError(f"stage {stage['name']!r} has confidence_of, which is for aopc. Add that metric.")
 
 
-def _search(loaded: Any, models: Collection[str]) -> Search:
-    _known(loaded, ("seed", "trials", "models", "masks", "datasets"), "`search`")
-    search = Search(
-        seed=_number(loaded.get("seed", 100), 0, "seed of `search`"),
-        trials=_number(loaded.get("trials", 8), 1, "trials of `search`"),
-        of_models=_values_to_try(loaded, "models"),
-        of_methods=_values_to_try(loaded, "masks"),
-        datasets=tuple(_named(loaded, "datasets", "`search`", [])),
+def _name(name: str) -> str:
+    """The name of an experiment, which becomes part of paths."""
+    if not name.strip() or name.startswith(".") or "/" in name or "\\" in name:
+        raise ConfigError(
+            f"the name of the experiment is {short(name)}. It becomes part of paths: use letters and digits."
+        )
+    return name
+
+
+def _engine(loaded: Any, kinds: Collection[str]) -> tuple[ClusterConfig, dict[str, Resources]]:
+    """Where the tasks are done, and what each kind takes of a machine of a cluster."""
+    known(loaded, ("name", "address", "tasks"), "`engine`")
+    config = make(
+        ClusterConfig, {"engine": loaded.get("name", ClusterConfig.engine), "address": loaded.get("address")}, "engine."
     )
-    for model in search.of_models:
-        if model not in models:
-            raise UnknownName("model of `search`", model, models)
-    for mask in search.of_methods:
-        MASKS.get(mask)
-    for model, mask in product(search.of_models, search.of_methods or [""]):
-        options = {**search.of_models[model], **search.of_methods.get(mask, {})}
-        if prod(map(len, options.values())) > MOST_COMBINATIONS:
-            raise ConfigError(f"search has more than {MOST_COMBINATIONS:,} combinations of values. Take some out.")
-    return search
-
-
-def _values_to_try(loaded: Mapping[str, Any], part: str) -> dict[str, dict[str, list[Any]]]:
-    """For each model or method, its options with the values to try."""
-    options_of_each = _mapping(loaded.get(part) or {}, f"{part} of `search`", dict)
-    for name, options in options_of_each.items():
-        if not all(isinstance(values, list) and values for values in options.values()):
-            raise ConfigError(f"search has {name}: {options!r}. Write options with their values: {{beta: [1, 0.3]}}.")
-    return options_of_each
-
-
-def _check_search(experiment: Experiment, search: Search) -> None:
-    """Check that the search can be done, with as many trials for every method."""
-    check_where(Where(datasets=search.datasets), experiment.cells, "`search`")
-    options: dict[str, Mapping[str, Any]] = {}
-    for of in dict.fromkeys(cell.combination for cell in experiment.cells):
-        if not (space := len(search.space(of))):
-            continue
-        if options.setdefault(of.key, of.options) != of.options:
-            raise ConfigError(
-                f"{of.key} has other options for other seeds, so that one search cannot serve all. Name a variant each."
-            )
-        if space < search.trials:
-            raise ConfigError(
-                f"search has {space} combinations of values for {of.model} with {of.mask} and makes {search.trials} "
-                "trials of every method. Add values, or make fewer trials."
-            )
-        if not experiment.searches_for(of):
-            raise ConfigError(f"search is for other datasets, and none of them has {of.model} with {of.mask}. Add one.")
+    resources = {}
+    for kind, taken in mapping(loaded.get("tasks") or {}, "tasks of `engine`", dict).items():
+        if kind not in kinds:
+            raise UnknownName("kind of task of `engine`", kind, sorted(kinds))
+        resources[kind] = make(Resources, taken, f"engine.tasks.{kind}.")
+    return config, resources
 
 
 def _check(experiment: Experiment) -> None:
     """Check that the experiment can be run: options exist, filters select a cell, rankers are trained."""
     if experiment.search is not None:
-        _check_search(experiment, experiment.search)
+        check_where(Where(datasets=experiment.search.datasets), experiment.cells, "`search`")
+        check_search(experiment, experiment.search)
     for stage in experiment.stages:
         check_where(stage.where, experiment.cells, f"`where` of stage {stage.name}")
     for cell in experiment.cells:
@@ -277,62 +257,24 @@ def _check(experiment: Experiment) -> None:
     search = experiment.search
     plans: dict[str, tuple[Combination, dict[str, Any]]] = {}
     for of in dict.fromkeys(cell.combination for cell in experiment.cells):
-        trials: list[dict[str, Any]] = [] if search is None else search.trials_of(of)
+        trials: list[dict[str, Any]] = [] if search is None else search.samples(of)
         for options in ({**of.options, **trial} for trial in trials or [{}]):
             plans[repr((of.model, of.mask, options))] = (of, options)  # the same for every dataset
     for of, options in plans.values():
-        _check_options(of, spelled_out(options, experiment.word_lists))
+        plan = _plan(of, spelled_out(options, experiment.word_lists))
+        if search is not None:
+            check_ranges(search, of, plan)
 
 
-def _check_options(of: Combination, options: Mapping[str, Any]) -> None:
+def _plan(of: Combination, options: Mapping[str, Any]) -> Plan:
+    """The plan of a combination.
+
+    Raises:
+        ConfigError: for options that cannot be used.
+    """
     from vmask.classifier import TextClassifier
 
     try:
-        TextClassifier(of.model, of.mask, seed=0, device="cpu", **options).plan()
+        return TextClassifier(of.model, of.mask, seed=0, device="cpu", **options).plan()
     except (TypeError, VmaskError) as error:
         raise ConfigError(f"the options of {of.key} cannot be used: {error}") from None
-
-
-def _known(values: Any, names: Collection[str], of: str) -> Mapping[str, Any]:
-    if not isinstance(values, Mapping):
-        raise ConfigError(f"{of} is {values!r}; it must have keys of these: {', '.join(names)}.")
-    for key in values:
-        if key not in names:
-            near = did_you_mean(str(key), names)
-            raise ConfigError(f"{of} has no key {key!r}.{near} Available: {', '.join(names)}.")
-    return values
-
-
-def _listed(values: Mapping[str, Any], key: str, of: str, default: list[Any] | None = None) -> list[Any]:
-    """A list, and not a string, whose letters would be taken for names; empty only if that is the default."""
-    items = values.get(key, default)
-    if not isinstance(items, list) or (not items and items != default):
-        raise ConfigError(f"{of} has {key}: {items!r}. It must be a list, in [brackets].")
-    return items
-
-
-def _named(values: Mapping[str, Any], key: str, of: str, default: list[Any] | None = None) -> list[str]:
-    """A list of names."""
-    names = _listed(values, key, of, default)
-    for name in names:
-        if not isinstance(name, str) or "\0" in name:
-            raise ConfigError(
-                f"{of} has {short(name)} in {key}, which is no name. Put quotes around it, or take it out."
-            )
-    return names
-
-
-def _mapping(values: Any, of: str, kind: type) -> dict[str, Any]:
-    """Names with their options, or with lists of options; empty for a name alone."""
-    if not isinstance(values, Mapping) or not all(
-        value is None or isinstance(value, kind) for value in values.values()
-    ):
-        what = "options" if kind is dict else "a list of options"
-        raise ConfigError(f"{of} is {values!r}. It must map names to {what}.")
-    return {str(name): kind() if value is None else value for name, value in values.items()}
-
-
-def _number(value: Any, least: int, of: str) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST_NUMBER:
-        raise ConfigError(f"{of} is {short(value)}; it must be a whole number from {least} to {MOST_NUMBER:,}.")
-    return value

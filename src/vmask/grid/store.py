@@ -36,6 +36,10 @@ class Store:
         """The file of a combination's hyperparameter search."""
         return self.folder / SEARCH / f"{key}.json"
 
+    def journal(self, key: str) -> Path:
+        """The journal of Optuna that accompanies a combination's hyperparameter search."""
+        return self.folder / SEARCH / f"{key}.journal.log"
+
     def data(self, name: str) -> Path:
         """The file with facts about a dataset."""
         return self.folder / DATA / f"{name}.json"
@@ -59,9 +63,13 @@ class Store:
 
     def write(self, path: Path, record: Mapping[str, Any]) -> None:
         """Write a file atomically, one line for each key, so that diffs are readable."""
-        path.parent.mkdir(parents=True, exist_ok=True)
         parts = ",\n".join(f"{json.dumps(key)}: {_compact(value)}" for key, value in record.items())
-        write_text(path, f"{{\n{parts}\n}}\n")
+        self.write_text(path, f"{{\n{parts}\n}}\n")
+
+    def write_text(self, path: Path, text: str) -> None:
+        """Write a text atomically, in a folder that is made if it is missing."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
 
     def state(self, path: Path, identity: str, numbers: Mapping[str, int], data: str | None = None) -> State:
         """The state of a result file for a request.

@@ -1,13 +1,12 @@
-"""Do one task of a grid: search, train or measure, and write its file."""
+"""Do one job of a grid: search, train or measure, and give its result file."""
 
 from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +15,24 @@ import numpy as np
 from vmask._core.files import remove_folder, sha256
 from vmask._core.locks import taking_turns
 from vmask.classifier import TextClassifier
-from vmask.data.datasets import Dataset, load_dataset
+from vmask.data.datasets import Dataset
 from vmask.data.splits import Split
-from vmask.errors import DataError, VmaskError
+from vmask.errors import VmaskError
 from vmask.evaluation.dataset_training import fit_dataset
 from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.evaluation.measure import evaluate
 from vmask.grid.cell import Cell, Combination, identity, short_name
-from vmask.grid.experiment import Experiment, Stage
+from vmask.grid.experiment import OPTUNA, Experiment, Stage
+from vmask.grid.job import Job, Product
 from vmask.grid.model_store import Model, find_model, find_or_train
-from vmask.grid.provenance import facts, number_versions, peak_memory
+from vmask.grid.optuna_search import next_optuna_trial
+from vmask.grid.optuna_study import import_optuna
+from vmask.grid.provenance import facts, peak_memory
 from vmask.grid.result_summary import describe_dataset, examples, importance, kept_values, numbers, short
-from vmask.grid.search import run_search
+from vmask.grid.search import next_trial
+from vmask.grid.sources import LocalSources, Sources
 from vmask.grid.store import TRAIN, Store
-from vmask.grid.task import Task, training_request, uses_of
-from vmask.grid.warm_start import start_of
+from vmask.grid.task import Task, uses_of
 from vmask.grid.word_lists import WORD_LISTS, spelled_out
 from vmask.inference.visible_words import visible_counts, visible_share_of
 from vmask.metrics._temperature import temperature_for
@@ -39,6 +41,7 @@ from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
 from vmask.trackers.contract import TRACKING, Tracker, make_trackers
+from vmask.training.progress import ProgressCallback
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Places:
         data_dir: folder of datasets, or None.
         vectors_dir: folder of word vector files, or None.
         threads: threads of each process.
+        device: where models are trained and asked, as for `TextClassifier`.
         track: names of trackers that trainings are written to, commas between.
         track_dir: folder of the trackers' files; by default beside the results.
     """
@@ -60,6 +64,7 @@ class Places:
     data_dir: str | None = None
     vectors_dir: str | None = None
     threads: int = 1
+    device: str = "cpu"
     track: str = ""
     track_dir: str | None = None
 
@@ -75,108 +80,123 @@ class Places:
         )
 
 
+BELOW = Store(Path())
+"""Its paths are relative to the results folder."""
+
+
+def file_of(task: Task) -> str:
+    """The result file of a task, below the results folder."""
+    return task.path(BELOW).as_posix()
+
+
 class Worker:
-    """Does tasks one after the other, and keeps the last datasets in memory.
+    """Does jobs one after the other, and keeps the last datasets in memory.
 
     Args:
         experiment: the experiment.
         places: folders and threads.
+        sources: datasets and word vectors; by default those of the folders.
     """
 
-    def __init__(self, experiment: Experiment, places: Places) -> None:
-        self.experiment, self.places, self.store = experiment, places, places.store
+    def __init__(self, experiment: Experiment, places: Places, sources: Sources | None = None) -> None:
+        self.experiment, self.places = experiment, places
+        self.sources: Sources = sources or LocalSources(places.data_dir, places.vectors_dir)
         self.dataset = lru_cache(maxsize=2)(self._dataset)
 
-    def do(self, task: Task) -> str:
-        """Do a task and write its file; if the task fails, the file says so.
-
-        Returns:
-            The error message, empty if there is none.
-        """
-        about: dict[str, Any] = {}
+    def do(self, job: Job) -> Product:
+        """Do a job; if it fails, the product says why."""
+        task, about = job.task, {"identity": identity(job.request), "asked": job.request}
         try:
-            request = task.request(self.store, self.experiment)
-            assert request is not None, f"{task.title} was started before its search"
-            about = {"identity": identity(request), "asked": request}
             if isinstance(task.of, Combination):
-                self._search(task.of)
-            elif task.stage is None:
-                self._train(task.of, about)
-            else:
-                self._measure(task, task.of, task.stage, about)
-            return ""
+                return self._search(job, task.of)
+            if task.stage is None:
+                return self._train(job, task.of, about)
+            return self._measure(job, task.of, task.stage, about)
         except Exception as error:  # a failure is a result too, and must not stop the others
             message = str(error) if isinstance(error, VmaskError) else f"{type(error).__name__}: {error}"
-            write_failure(self.store, task, about, message, traceback.format_exc())
-            return message
+            return Product(error=message, trace=traceback.format_exc())
 
     def _dataset(self, name: str) -> Dataset:
-        return load_dataset(name, data_dir=self.places.data_dir)
+        return self.sources.dataset(name)
 
     def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Options with the paths of word vectors and the words of lists."""
-        found = spelled_out(options, self.experiment.word_lists)
-        if found.get("embeddings") is not None and self.places.vectors_dir is not None:
-            found["embeddings"] = located(found["embeddings"], self.places.vectors_dir)
-        return found
+        return self.sources.located(spelled_out(options, self.experiment.word_lists))
 
     def _classifier(self, of: Combination, seed: int, options: Mapping[str, Any]) -> TextClassifier:
         defaults = self.dataset(of.dataset).defaults
         given = {**defaults, **self._options(options)}
-        return TextClassifier(of.model, of.mask, seed=seed, device="cpu", **given)
+        return TextClassifier(self.sources.model(of.model), of.mask, seed=seed, device=self.places.device, **given)
 
-    def _search(self, of: Combination) -> None:
+    def _search(self, job: Job, of: Combination) -> Product:
+        """The record of a search with one more trial."""
         assert self.experiment.search is not None
-        seed = self.experiment.search.seed
-
-        def trial(options: Mapping[str, Any]) -> dict[str, Any]:
-            started = time.perf_counter()
-            classifier = self._classifier(of, seed, {**of.options, **options})
-            fit_dataset(classifier, self.dataset(of.dataset))
-            return {
-                "dev_accuracy": classifier.history_[classifier.best_epoch_ - 1]["dev_accuracy"],
-                "best_epoch": classifier.best_epoch_,
-                "epochs": len(classifier.history_),
-                "seconds": round(time.perf_counter() - started, 1),
-            }
-
         facts = {**self._facts(uses_of(of)), "data": self.dataset(of.dataset).fingerprint}
-        run_search(self.store, self.experiment.search, of, trial, facts)
+        if self.experiment.search.engine == OPTUNA:
+            return self._search_by_optuna(job, of, facts)
+        return Product(
+            {file_of(job.task): next_trial(of, job.request, job.unfinished, partial(self._trial, of), facts)}
+        )
 
-    def _model(self, cell: Cell, request: Mapping[str, Any]) -> Model:
-        """The model of a cell by the current versions, trained if it is missing."""
-        folder = self.folder(cell, request, number_versions(uses_of(cell.combination)))
+    def _search_by_optuna(self, job: Job, of: Combination, facts: Mapping[str, Any]) -> Product:
+        """The same by Optuna, with its journal."""
+
+        def train(options: Mapping[str, Any], number: int, reports: ProgressCallback) -> dict[str, Any]:
+            name = f"{of.key}--trial-{number}"
+            key = f"{self.places.results.resolve()}/{name}--{identity(job.request)}"
+            return self._trial(of, options, [*self.places.trackers(name, self.experiment.name, key), reports])
+
+        record, journal = next_optuna_trial(
+            of,
+            job.request,
+            job.unfinished,
+            job.journal,
+            self._classifier(of, job.request["seed"], of.options).plan(),
+            train,
+            {**facts, "versions": {**facts["versions"], "optuna": import_optuna().__version__}},
+        )
+        return Product({file_of(job.task): record}, {BELOW.journal(of.key).as_posix(): journal})
+
+    def _trial(
+        self, of: Combination, options: Mapping[str, Any], callbacks: Sequence[ProgressCallback] = ()
+    ) -> dict[str, Any]:
+        """Train with some options, with the seed of the search, and score on dev alone."""
+        assert self.experiment.search is not None
+        started = time.perf_counter()
+        classifier = self._classifier(of, self.experiment.search.seed, {**of.options, **options})
+        fit_dataset(classifier, self.dataset(of.dataset), callbacks=callbacks)
+        return {
+            "dev_accuracy": classifier.history_[classifier.best_epoch_ - 1]["dev_accuracy"],
+            "best_epoch": classifier.best_epoch_,
+            "epochs": len(classifier.history_),
+            "seconds": round(time.perf_counter() - started, 1),
+        }
+
+    def _model(self, job: Job, cell: Cell) -> Model:
+        """The model of a cell, trained if it is missing."""
+        model, dataset = job.models[cell], self.dataset(cell.combination.dataset)
+        for name in model.folders:
+            path = self.sources.trained(name) or (None if name == model.folders[-1] else self.places.models / name)
+            if path is not None and (found := find_model(path, dataset)):
+                return found
+        folder = self.places.models / model.folders[-1]
         return find_or_train(
             folder,
-            self.dataset(cell.combination.dataset),
-            lambda: self._classifier(cell.combination, cell.seed, {**request["options"], **self._start(cell)}),
+            dataset,
+            lambda: self._classifier(
+                cell.combination, cell.seed, {**model.request["options"], **self._start(job, cell)}
+            ),
             self.places.trackers(cell.key, self.experiment.name, str(folder.resolve())),
         )
 
-    def _start(self, cell: Cell) -> dict[str, str]:
+    def _start(self, job: Job, cell: Cell) -> dict[str, str]:
         """The option that skips the first of two stages, if another cell is that stage."""
-        start = start_of(self.experiment, cell)
-        return {} if start is None else {"init_from": str(self._recorded_model(start).folder)}
+        start = job.models[cell].start
+        return {} if start is None else {"init_from": str(self._model(job, start).folder)}
 
-    def _recorded_model(self, cell: Cell) -> Model:
-        """The model described by the file of a cell's training, even if its numbers are of an older version."""
-        request = training_request(self.store, self.experiment, cell)
-        assert request is not None
-        record = self.store.read(self.store.cell(cell.key))
-        if record is not None and record["status"] == "done" and record["identity"] == identity(request):
-            folder = self.folder(cell, request, record["facts"].get("numbers", {}))
-            if model := find_model(folder, self.dataset(cell.combination.dataset)):
-                return model
-        return self._model(cell, request)
-
-    def folder(self, cell: Cell, request: Mapping[str, Any], numbers: Mapping[str, int]) -> Path:
-        """The model folder of a cell: different for different options or versions of the numbers."""
-        return self.places.models / f"{cell.key}--{identity({**request, 'numbers': dict(numbers)})}"
-
-    def _train(self, cell: Cell, about: Mapping[str, Any]) -> None:
+    def _train(self, job: Job, cell: Cell, about: Mapping[str, Any]) -> Product:
         started = time.perf_counter()
-        self._describe_dataset(cell.combination.dataset)
-        model = self._model(cell, about["asked"])
+        model = self._model(job, cell)
         classifier, trained = model.classifier, model.trained
         dataset = self.dataset(cell.combination.dataset)
         seconds = time.perf_counter() - started
@@ -185,68 +205,69 @@ class Worker:
             seconds = trained["seconds"]
         history = short(classifier.history_)
         parameters = list(classifier.predictor_.model.parameters())
-        self.store.write(
-            self.store.cell(cell.key),
-            {
-                "cell": cell.to_dict(),
-                "stage": TRAIN,
-                "status": "done",
-                **about,
-                "options": _portable(classifier.plan_.to_dict(), about["asked"]["options"]),
-                "facts": self._facts(uses_of(cell.combination)),
-                "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint, "notes": list(dataset.notes)},
-                "vectors": {
-                    "files": self._vectors(about["asked"]["options"]),
-                    "coverage": trained["coverage"],
-                    "of": classifier.data_.get("vectors"),
-                },
-                "dev_accuracy": trained["dev_accuracy"],
-                "test_accuracy": trained.get("test_accuracy"),
-                "best_epoch": trained["best_epoch"],
-                "epochs": trained["epochs"],
-                "seconds": round(seconds, 1),
-                "seconds_per_epoch": round(sum(row["seconds"] for row in history) / len(history), 3),
-                "memory_mb": trained["memory_mb"],
-                "resumed": trained["resumed"],
-                "parameters": {
-                    "all": sum(parameter.numel() for parameter in parameters),
-                    "trained": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
-                },
-                "history": history,
-                "visible": short(_visible(classifier, dataset)),
-                "confidence": {
-                    name: _confidence(classifier, split)
-                    for name, split in dataset.splits.items()
-                    if name in ("dev", "test")
-                },
-                "test": _predictions(classifier, dataset),
+        record = {
+            "cell": cell.to_dict(),
+            "stage": TRAIN,
+            "status": "done",
+            **about,
+            "options": _portable(classifier.plan_.to_dict(), about["asked"]["options"]),
+            "facts": self._facts(uses_of(cell.combination)),
+            "dataset": {"name": dataset.name, "fingerprint": dataset.fingerprint, "notes": list(dataset.notes)},
+            "vectors": {
+                "files": self._vectors(about["asked"]["options"]),
+                "coverage": trained["coverage"],
+                "of": classifier.data_.get("vectors"),
             },
-        )
+            "dev_accuracy": trained["dev_accuracy"],
+            "test_accuracy": trained.get("test_accuracy"),
+            "best_epoch": trained["best_epoch"],
+            "epochs": trained["epochs"],
+            "seconds": round(seconds, 1),
+            "seconds_per_epoch": round(sum(row["seconds"] for row in history) / len(history), 3),
+            "memory_mb": trained["memory_mb"],
+            "resumed": trained["resumed"],
+            "parameters": {
+                "all": sum(parameter.numel() for parameter in parameters),
+                "trained": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
+            },
+            "history": history,
+            "visible": short(_visible(classifier, dataset)),
+            "confidence": {
+                name: _confidence(classifier, split)
+                for name, split in dataset.splits.items()
+                if name in ("dev", "test")
+            },
+            "test": _predictions(classifier, dataset),
+        }
+        files = {file_of(job.task): record}
+        if job.describe:
+            name = short_name(cell.combination.dataset)
+            files[BELOW.data(name).as_posix()] = describe_dataset(dataset, name)
+        return Product(files, model=model.folder.name)
 
-    def _measure(self, task: Task, cell: Cell, stage: Stage, about: Mapping[str, Any]) -> None:
+    def _measure(self, job: Job, cell: Cell, stage: Stage, about: Mapping[str, Any]) -> Product:
         started = time.perf_counter()
-        model = self._recorded_model(cell)
+        model = self._model(job, cell)
         cache = model.folder.with_name(f"{model.folder.name}.{stage.name}")
         with taking_turns(cache):  # another grid may do the same
-            self.store.write(
-                self.store.cell(cell.key, stage.name),
-                {
-                    "cell": cell.to_dict(),
-                    "stage": stage.name,
-                    "status": "done",
-                    **about,
-                    "facts": self._facts(task.uses),
-                    **self._measured(task, stage, model, cache, started),
-                },
-            )
+            record = {
+                "cell": cell.to_dict(),
+                "stage": stage.name,
+                "status": "done",
+                **about,
+                "facts": self._facts(job.task.uses),
+                **self._measured(job, stage, model, cache, started),
+            }
             remove_folder(cache)
+        return Product({file_of(job.task): record}, model=None if model.trained is None else model.folder.name)
 
-    def _measured(self, task: Task, stage: Stage, model: Model, cache: Path, started: float) -> dict[str, Any]:
-        """The result of a stage; explanations are kept in the folder `cache` until it is written."""
+    def _measured(self, job: Job, stage: Stage, model: Model, cache: Path, started: float) -> dict[str, Any]:
+        """The result of a stage; explanations are kept in the folder `cache` until it is there."""
+        task = job.task
         classifier, dataset = model.classifier, self.dataset(task.combination.dataset)
         metrics = dict(stage.metrics)
         if task.confident is not None:
-            temperature = self._temperature(classifier, task.confident)
+            temperature = self._temperature(job, classifier, task.confident)
             metrics["aopc"] = {**metrics["aopc"], "temperature": temperature}
         with peak_memory() as memory:
             keep = KeptExplanations(cache, [read_config(model.folder)["sha256"]], overwrite=True)
@@ -257,7 +278,7 @@ class Worker:
                 stage.explainers,
                 n=stage.n,
                 hide=stage.hide,
-                ranking=self._ranking(task.ranker),
+                ranking=self._ranking(job, task.ranker),
                 keep=keep,
             )
             keep.finish()
@@ -275,16 +296,16 @@ class Worker:
             "notes": list(evaluation.notes),
         }
 
-    def _ranking(self, ranker: Cell | None) -> dict[str, float] | None:
+    def _ranking(self, job: Job, ranker: Cell | None) -> dict[str, float] | None:
         if ranker is None:
             return None
-        classifier = self._recorded_model(ranker).classifier
+        classifier = self._model(job, ranker).classifier
         return {word.word.lower(): word.score for word in classifier.word_importance()}
 
-    def _temperature(self, classifier: TextClassifier, confident: Cell) -> float:
+    def _temperature(self, job: Job, classifier: TextClassifier, confident: Cell) -> float:
         """The temperature at which a model is, on dev, as confident as that of another cell."""
         dev = self.dataset(confident.combination.dataset).splits["dev"]
-        target = self._recorded_model(confident).classifier.predict_proba(dev.texts).max(1).mean()
+        target = self._model(job, confident).classifier.predict_proba(dev.texts).max(1).mean()
         return temperature_for(classifier.predict_proba(dev.texts).astype(np.float64), float(target))
 
     @lru_cache(maxsize=8)  # noqa: B019 - a worker lives as long as its process
@@ -297,31 +318,6 @@ class Worker:
         paths = [Path(part) for part in parts if part and not part.startswith(DISTIL)]
         return {path.name: _digest(path) for path in paths if path.is_file()}
 
-    def _describe_dataset(self, name: str) -> None:
-        """Write the facts about a dataset for reports, once."""
-        dataset = self.dataset(name)
-        path = self.store.data(short_name(name))
-        record = self.store.read(path)
-        if record is not None and record["fingerprint"] == dataset.fingerprint:
-            return
-        self.store.write(path, describe_dataset(dataset, short_name(name)))
-
-
-def located(embeddings: str, folder: str) -> str:
-    """Names of vector files, with the folder in front of those that it contains."""
-    parts = [part.strip() for part in embeddings.split(",")]
-    return ",".join(str(Path(folder) / part) if (Path(folder) / part).is_file() else part for part in parts)
-
-
-def write_failure(store: Store, task: Task, about: Mapping[str, Any], error: str, trace: str = "") -> None:
-    """Record that a task failed, and why, unless another grid has done it meanwhile."""
-    with suppress(DataError):
-        if store.state(task.path(store), about.get("identity", ""), number_versions(task.uses)) == "done":
-            return
-    cell = task.of.to_dict() if isinstance(task.of, Cell) else {"key": task.of.key}
-    record = {"cell": cell, "stage": task.kind, "status": "failed", **about, "error": error}
-    store.write(task.path(store), {**record, "traceback": trace.splitlines(), "facts": facts(task.uses)})
-
 
 @lru_cache(maxsize=8)
 def _digest(path: Path) -> str:
@@ -331,7 +327,10 @@ def _digest(path: Path) -> str:
 def _portable(plan: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """A plan without the paths of this machine, and with word lists as they were asked for, which may be by digest."""
     embeddings = str(plan["data"]["embeddings"])
-    names = [part if part.startswith(DISTIL) else Path(part).name for part in embeddings.split(",")]
+    names = [
+        DISTIL + public_name(part.removeprefix(DISTIL)) if part.startswith(DISTIL) else Path(part).name
+        for part in embeddings.split(",")
+    ]
     model = {key: public_name(value) if key == "encoder" else value for key, value in plan["model_options"].items()}
     start = plan["train"]["init_from"]
     train = {**plan["train"], "init_from": None if start is None else Path(start).name}

@@ -165,6 +165,9 @@ class Finder(Protocol):
     def ids_of(self, word: str) -> NDArray[np.int64]:
         """The ids of a word in any case; none if it is unknown."""
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether each word of the training texts has an id; it can be neither hidden nor shown without one."""
+
     def touched(self, changed: NDArray[np.bool_], named: set[str]) -> tuple[str, ...]:
         """Words that are not `named` and have an id that is changed (V,)."""
 
@@ -190,6 +193,10 @@ class WordFinder:
             raise ConfigError(f"The model reads '{word}' as several words: {' '.join(read)}. Name these instead.")
         return np.array([id for id in tokens.ids if id >= len(SPECIALS)], np.int64)
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether each word has an id."""
+        return [word.casefold() in self._by_case for word in words]
+
     def touched(self, changed: NDArray[np.bool_], named: set[str]) -> tuple[str, ...]:
         """No other word is touched: every word has an id of its own."""
         return ()
@@ -202,25 +209,39 @@ class PieceFinder:
         self.tokenizer = tokenizer
         self.known = known
         self.special: Sequence[int] = sorted({*tokenizer.special, tokenizer.pad})
+        self._nothing = {*tokenizer.special, tokenizer.named("unk")}
 
     def ids_of(self, word: str) -> NDArray[np.int64]:
-        """The ids of all pieces of a word, at the start of a text and within it, in the usual cases."""
-        cases = dict.fromkeys((word, word.lower(), word.capitalize(), word.upper()))
+        """The ids of all pieces of a word, at the start of a text and within it, in the usual and the known cases."""
+        folded = word.casefold()
+        usual = (word, word.lower(), word.capitalize(), word.upper(), folded)
+        cases = dict.fromkeys((*usual, *self._by_case.get(folded, ())))
         texts = [text for case in cases for text in (case, f"a {case}")]
         found: set[int] = set()
         for text, pieces in zip(texts, self.tokenizer.encode(texts), strict=True):
             start = 2 if text.startswith("a ") and text[2:] in cases else 0
             own = [number for number, (first, _) in enumerate(pieces.spans.tolist()) if first >= start]
             found |= {int(pieces.ids[place]) for place, number in pieces.owners.tolist() if number in own}
-        unknown = self.tokenizer.named("unk")
-        special = set(self.tokenizer.special)
-        return np.array(sorted(found - special - {unknown}), np.int64)
+        return np.array(sorted(found - self._nothing), np.int64)
+
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Whether each word has a piece that is not the unknown one."""
+        read = (set(pieces.ids.tolist()) for pieces in self.tokenizer.encode(words))
+        return [not ids <= self._nothing or len(self.ids_of(word)) > 0 for word, ids in zip(words, read, strict=True)]
 
     def touched(self, changed: NDArray[np.bool_], named: set[str]) -> tuple[str, ...]:
         """Words of the training texts that share a piece with an edited word, most frequent first."""
         ids, rows = self._pieces
         words = (self.known[row] for row in np.unique(rows[changed[ids]]))
         return tuple(word for word in words if word.casefold() not in named)
+
+    @cached_property
+    def _by_case(self) -> dict[str, list[str]]:
+        """The known words that differ in case alone."""
+        words: dict[str, list[str]] = {}
+        for word in self.known:
+            words.setdefault(word.casefold(), []).append(word)
+        return words
 
     @cached_property
     def _pieces(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

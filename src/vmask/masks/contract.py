@@ -216,6 +216,13 @@ def spread(values: Tensor, x: Embedded) -> Tensor:
     return values.index_select(0, x.index.reshape(-1)).view(x.index.shape)
 
 
+def over_processes(total: Tensor) -> Tensor:
+    """The sum of a tensor over the processes that train together; in training alone, where each of them calls it."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.all_reduce(total)
+    return total
+
+
 def mean_over_words(values: Tensor, x: Embedded) -> Tensor:
     """() mean over the words of a batch of the values (U,) of distinct words; 0 for a batch without words."""
     counts = x.counts()

@@ -15,7 +15,7 @@ from vmask.errors import ConfigError
 from vmask.masks import MASKS
 from vmask.masks._baseline import BaselineOptions
 from vmask.masks._gates import Activation, ScoreNet, bernoulli_kl, logistic_noise
-from vmask.masks.contract import Embedded, Masked, WordMask, mean_over_words, spread
+from vmask.masks.contract import Embedded, Masked, WordMask, mean_over_words, over_processes, spread
 
 DUAL_RATE = 0.03
 """Step size of the multiplier's logarithm."""
@@ -157,7 +157,10 @@ class Select(WordMask):
     def _penalty(self, logits: Tensor, x: Embedded) -> Tensor:
         """() the multiplier times the divergence from the prior, after a step of the multiplier."""
         with torch.no_grad():
-            share = mean_over_words((logits >= 0).to(logits.dtype), x)
+            counts = x.counts()
+            visible = torch.dot((logits >= 0).to(logits.dtype), counts)
+            visible, words = over_processes(torch.stack([visible, counts.sum()]))
+            share = visible / words.clamp_min(1)
             step = torch.exp(DUAL_RATE * (share - self.options.budget))
             self.multiplier.mul_(step).clamp_(WEAKEST, STRONGEST)
         return self.multiplier.clone() * mean_over_words(bernoulli_kl(logits, self.options.pi), x)

@@ -144,7 +144,7 @@ class Api:
     async def words(self, query: WordsQuery) -> dict[str, Any]:
         """Return words of a model, filtered and sorted."""
         model = find_model(self.models, query.model)
-        return await asyncio.to_thread(_words_json, model, query)
+        return await asyncio.to_thread(_words_json, model, self._editors[model.name], query)
 
     async def examples(self, request: Request, query: ExamplesQuery) -> dict[str, Any]:
         """Return test texts with their predictions, or only `preparing` while they are being predicted."""
@@ -290,7 +290,7 @@ def _prediction_json(model: LoadedModel, prediction: Prediction, words: bool) ->
     return values
 
 
-def _words_json(model: LoadedModel, query: WordsQuery) -> dict[str, Any]:
+def _words_json(model: LoadedModel, editor: Editor, query: WordsQuery) -> dict[str, Any]:
     substring = query.query.casefold()
     matches = [word for word in model.words() if word.count >= query.min_count and substring in word.word.casefold()]
     if query.sort == "count":
@@ -298,6 +298,7 @@ def _words_json(model: LoadedModel, query: WordsQuery) -> dict[str, Any]:
     elif query.sort == "word":
         matches.sort(key=lambda word: word.word)
     listed = matches[query.offset : query.offset + query.limit]
+    names = [word.word for word in listed]
     return {
         "model": model.name,
         "total": len(matches),
@@ -308,8 +309,9 @@ def _words_json(model: LoadedModel, query: WordsQuery) -> dict[str, Any]:
                 "count": word.count,
                 "known": word.known,
                 "hidden": hidden,
+                "editable": editable,
             }
-            for word, hidden in zip(listed, model.hides_words([word.word for word in listed]), strict=True)
+            for word, hidden, editable in zip(listed, model.hides_words(names), editor.knows(names), strict=True)
         ],
     }
 

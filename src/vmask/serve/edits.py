@@ -129,6 +129,10 @@ class Editor:
             oldest.drop(TooManyRequests("There are too many edits at a time. Try again soon."))
         return found
 
+    def knows(self, words: Sequence[str]) -> list[bool]:
+        """Return whether each word can be hidden or shown; the others are read as the unknown word."""
+        return self._finder.knows(words)
+
     def _make(self, key: str, hide: Sequence[str], show: Sequence[str]) -> EditedModel:
         edit = Edit(tuple(hide), tuple(show))
         found = resolve(self._predictor, edit, self._model.classifier.about_.get("edits"), self._finder)

@@ -198,6 +198,7 @@ class RankedWord(BaseModel):
     count: int = Field(description="Occurrences in the training texts.")
     known: bool = Field(description="Whether it has a pretrained word vector.")
     hidden: bool = Field(description="Whether the model sees nothing of it.")
+    editable: bool = Field(description="Whether it can be hidden or shown; false if it is read as the unknown word.")
 
 
 class Words(BaseModel):

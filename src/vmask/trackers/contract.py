@@ -23,7 +23,7 @@ from vmask.config import NoOptions
 from vmask.errors import MissingExtra, TrackerWarning
 from vmask.inference.predictor import WordImportance
 from vmask.trackers import TRACKERS
-from vmask.training.progress import ProgressCallback
+from vmask.training.progress import ProgressCallback, StopTraining
 
 Status = Literal["finished", "failed", "interrupted"]
 TRACKING = "tracking"
@@ -162,7 +162,8 @@ class Tracker(ProgressCallback):
         """Close the run if the training is broken off."""
         if kind is not None and self._opened:
             self._write_points()
-            self._write(self.close_run, "failed" if issubclass(kind, Exception) else "interrupted")
+            failed = issubclass(kind, Exception) and not issubclass(kind, StopTraining)
+            self._write(self.close_run, "failed" if failed else "interrupted")
 
     def scores(self, values: Mapping[str, Any]) -> None:
         """Write scores of the trained model."""

@@ -23,7 +23,7 @@ from vmask.errors import ModelFolderError, short
 STATE = "state.json"
 _ROW = {"loss", "dev_accuracy", "dev_macro_f1", "mask_mean", "mask_std"}
 """Keys of a row of the history."""
-_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """Adam's state of a parameter."""
 
 
@@ -183,7 +183,7 @@ def _restore_moments(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor
     if not state:
         raise ValueError("it has no moments of the optimizer")
     for place, fields in state.items():
-        if not 0 <= place < len(learnt) or fields.keys() != _MOMENTS:
+        if not 0 <= place < len(learnt) or fields.keys() != set(MOMENTS):
             raise ValueError(f"the moments of parameter {place} are not complete")
         for field, value in fields.items():
             shape, dtype = learnt[place].shape, learnt[place].dtype

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import logging
+import atexit
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 
 from vmask.errors import ConfigError, VmaskWarning
+from vmask.training.processes import is_lost_connection
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
+    from accelerate import Accelerator, PartialState
 
-log = logging.getLogger(__name__)
 DEVICES = ("auto", "cpu", "cuda", "mps")
+_OF_MPI = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")
+"""Variables by which MPI, and SLURM for it, tells programs their number."""
 
 
 def find_device(name: str) -> torch.device:
@@ -40,7 +44,7 @@ def find_device(name: str) -> torch.device:
 def make_accelerator(name: str, precision: str = "no") -> Accelerator:
     """Accelerate's handle on device and processes; `torchrun` or `accelerate launch` decides how many there are.
 
-    Logs the number of processes if there are several, and warns if there are fewer than requested.
+    Warns if there are fewer processes than requested.
 
     Args:
         name: name of the device.
@@ -66,22 +70,66 @@ def make_accelerator(name: str, precision: str = "no") -> Accelerator:
             AcceleratorState._reset_state(
                 reset_partial_state=True
             )  # global state of an earlier fit with other settings
-    try:
+    with _meeting():
         accelerator = Accelerator(cpu=device.type == "cpu", mixed_precision=precision)
-    except ValueError as error:  # WORLD_SIZE without the other variables that processes need to connect
-        raise ConfigError(
-            f"The processes cannot meet: {error}. Start them by `torchrun`, or unset WORLD_SIZE."
-        ) from None
-    if accelerator.num_processes > 1:
-        log.info("%s processes train together, each on its share of every batch.", accelerator.num_processes)
-    elif _several_requested():
+    if accelerator.num_processes == 1 and _several_requested():
         warnings.warn(
-            "Several processes were requested, but this one trains alone: `accelerate launch` starts several on GPUs "
-            "only. On CPUs use `torchrun --nproc-per-node 2 -m vmask train …`.",
+            "Several processes were requested, but this one trains alone: with --cpu, `accelerate launch` starts one. "
+            "On CPUs use `torchrun --nproc-per-node 2 -m vmask train … --device cpu`.",
             VmaskWarning,
             stacklevel=2,
         )
     return accelerator
+
+
+def connect_processes(name: str) -> PartialState:
+    """Connect this process with the others, if `torchrun` has started several: from then on all notice when one ends.
+
+    Args:
+        name: name of the device.
+
+    Raises:
+        ConfigError: for an unavailable device, and for processes that cannot connect.
+    """
+    from accelerate.state import PartialState
+
+    cpu = find_device(name).type == "cpu"
+    with _meeting():
+        return PartialState(cpu=cpu)
+
+
+@contextmanager
+def _meeting() -> Iterator[None]:
+    """Report processes that cannot connect, and hide the variables of MPI from Accelerate.
+
+    Every program that SLURM starts several times may have them, such as the nodes of a Ray cluster: a training on one
+    of them would wait for others that do not exist. Those of `torchrun` and the like count.
+    """
+    hidden = {} if "WORLD_SIZE" in os.environ else {name: os.environ.pop(name, None) for name in _OF_MPI}
+    try:
+        yield
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            atexit.unregister(_leave_the_others)
+            atexit.register(_leave_the_others)
+    except ValueError as error:  # WORLD_SIZE alone
+        raise ConfigError(
+            f"The processes cannot meet: {error}. Start them by `torchrun`, or unset WORLD_SIZE."
+        ) from None
+    except RuntimeError as error:
+        if not is_lost_connection(error):
+            raise
+        raise ConfigError(
+            "The processes cannot meet. Did another one end, or does the name of a machine stand for 127.0.0.1 there? "
+            f"Then set GLOO_SOCKET_IFNAME (NCCL_SOCKET_IFNAME on GPUs) to its network interface. ({error!s:.200})"
+        ) from None
+    finally:
+        os.environ.update({name: value for name, value in hidden.items() if value is not None})
+
+
+def _leave_the_others() -> None:
+    """Close the connections before the interpreter ends: threads of torch that outlive it abort the process."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _several_requested() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,10 +27,12 @@ from vmask.training.loop import Trained, train
 from vmask.training.prepare_pieces import prepare_pieces
 from vmask.training.prepare_words import prepare_words
 from vmask.training.prepared import Prepared
+from vmask.training.processes import check_same, others_watched
 from vmask.training.progress import ProgressCallback
 from vmask.training.run_config import Plan
 from vmask.training.torch_random import own_randomness, reseed_torch
 
+log = logging.getLogger(__name__)
 FIRST = "base"
 """The mask of the first of two stages, which masks nothing."""
 
@@ -79,8 +82,34 @@ def train_plan(
         resume: continue from the checkpoint, if there is one.
         progress: callback of the training; only the main process calls it.
         start: an encoder that has been through the first stage already.
+
+    Raises:
+        ProcessLost: if another of several processes has ended.
     """
     accelerator = make_accelerator(device, plan.train.precision)
+    with others_watched(accelerator):
+        if accelerator.num_processes > 1:
+            log.info("%s processes train together, each on its share of every batch.", accelerator.num_processes)
+            check_same(accelerator, _what_is_trained(plan, data))
+        return _train_stages(plan, data, accelerator, checkpoint, resume, progress, start)
+
+
+def _what_is_trained(plan: Plan, data: Prepared) -> dict[str, Any]:
+    """What must be the same in all processes; paths may differ between machines."""
+    options = plan.to_dict()
+    of_train = {name: value for name, value in options["train"].items() if name != "init_from"}
+    return {"mask": plan.mask, "mask_options": options["mask_options"], "train": of_train, "data": data.digest()}
+
+
+def _train_stages(
+    plan: Plan,
+    data: Prepared,
+    accelerator: Accelerator,
+    checkpoint: Path | None,
+    resume: bool,
+    progress: ProgressCallback | None,
+    start: Encoder | None,
+) -> tuple[TextPredictor, Trained]:
     progress = progress if progress is not None and accelerator.is_main_process else ProgressCallback()
     pad_length = data.pad_length if plan.train.pad_to_max else 0
     stages = [plan]

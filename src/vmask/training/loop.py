@@ -9,6 +9,7 @@ import math
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from vmask.text.batches import Batch, collate, random_batches, shuffled_buckets,
 from vmask.text.words import PAD
 from vmask.training.checkpoints import Checkpoints, learnt_state, restore
 from vmask.training.optimizer import OF_MASK, make_optimizer
+from vmask.training.processes import resume_together, share_of, total_counts, total_of
 from vmask.training.progress import ProgressCallback
 from vmask.training.schedules import annealing_at, beta_at, rate_at
 from vmask.training.selection import Selection, restart_epoch, with_enough_epochs
@@ -115,8 +117,10 @@ def train(
         run = _Run(model, examples, dev, config, accelerator, pad_length if config.pad_to_max else 0, progress)
         best: dict[str, Tensor] = {}
         history: list[dict[str, Any]] = []
-        if resume and checkpoints is not None and checkpoints.exists():
-            resumed = checkpoints.resume(model, run.plain_optimizer)
+        resumed = None
+        if resume and checkpoints is not None:
+            resumed = resume_together(checkpoints, model, run.plain_optimizer, accelerator)
+        if resumed is not None:
             history, best = resumed.history, resumed.best
         else:
             _prepare_mask(model, examples, accelerator.device)
@@ -206,7 +210,7 @@ class _Run:
             "loss": float(np.mean(losses)),
             "penalty": float(np.mean(penalties)),
             "beta": beta,
-            **_score(self.model, self.dev, accelerator.device, self.pad_length),
+            **_score(self.model, self.dev, accelerator, self.pad_length),
             "seconds": round(time.perf_counter() - started, 3),
         }
 
@@ -215,13 +219,10 @@ class _Run:
         return TrainingDiverged(f"{reason} Try a lower --learning-rate (now {rate:g}) or --clip (now {clip:g}).")
 
     def _batches(self, epoch: int) -> Iterator[NDArray[np.int64]]:
-        """This process's share of every batch; a batch too small for all processes is left out."""
-        world, rank = self.accelerator.num_processes, self.accelerator.process_index
+        """The batches of an epoch, the same in every process."""
         stream = numpy_stream(self.config.seed, "batches", epoch)
         make_batches = random_batches if self.config.batches == "random" else shuffled_buckets
-        for rows in make_batches(self.lengths, self.config.batch_size, stream):
-            if len(rows) >= world:
-                yield rows[rank::world]
+        yield from make_batches(self.lengths, self.config.batch_size, stream)
 
     def _set_rate(self, factor: float, fixed: bool) -> None:
         """Scale every learning rate. The factor derives from the step, so that no state has to be saved.
@@ -232,25 +233,34 @@ class _Run:
             group["lr"] = 0.0 if fixed and group[OF_MASK] else rate * factor
 
     def _step(self, rows: NDArray[np.int64], beta: float) -> tuple[float, float]:
-        """One sample of R, one step of Adam. Returns loss and penalty."""
-        parts = np.array_split(rows, min(self.config.accumulate, len(rows)))
+        """One sample of R, one step of Adam on a batch. Returns loss and penalty.
+
+        Each process computes its share, in as many parts as every other. The mean of their gradients is that of the
+        whole batch, because the terms of a part weigh as its texts do in the batch, times the number of processes.
+        """
+        accelerator, world = self.accelerator, self.accelerator.num_processes
+        parts = np.array_split(share_of(rows, accelerator), min(self.config.accumulate, math.ceil(len(rows) / world)))
         total = self._weight(rows)
         losses, penalties = 0.0, 0.0
         self.optimizer.zero_grad()
-        for part in parts:
-            batch = self.examples.batch(part, self.pad_length).to(self.accelerator.device)
-            output = self.wrapped(batch)
-            assert batch.labels is not None
-            error = functional.cross_entropy(output.logits.float(), batch.labels, self.class_weight)
-            if output.masked.logits is not None:
-                error = error + functional.cross_entropy(output.masked.logits.float(), batch.labels, self.class_weight)
-            penalty = output.masked.penalty * (len(part) / len(rows))
-            loss = error * (self._weight(part) / total) + beta * penalty
-            self.accelerator.backward(loss)
-            losses += float(loss.detach())
-            penalties += float(penalty.detach())
-        self.accelerator.clip_grad_norm_(self.clipped, self.config.clip)
+        for number, part in enumerate(parts, 1):
+            with accelerator.no_sync(self.wrapped) if number < len(parts) else nullcontext():
+                # A process without texts has to take part too: it computes one with a weight of 0.
+                batch = self.examples.batch(part if len(part) else rows[:1], self.pad_length).to(accelerator.device)
+                output = self.wrapped(batch)
+                assert batch.labels is not None
+                error = functional.cross_entropy(output.logits.float(), batch.labels, self.class_weight)
+                if output.masked.logits is not None:
+                    own = functional.cross_entropy(output.masked.logits.float(), batch.labels, self.class_weight)
+                    error = error + own
+                penalty = output.masked.penalty * (world * len(part) / len(rows))
+                loss = error * (world * self._weight(part) / total) + beta * penalty
+                accelerator.backward(loss)
+            losses += float(loss.detach()) / world
+            penalties += float(penalty.detach()) / world
+        accelerator.clip_grad_norm_(self.clipped, self.config.clip)
         self.optimizer.step()
+        losses, penalties = total_of(accelerator, losses, penalties)
         return losses, penalties
 
     def _weight(self, rows: NDArray[np.int64]) -> float:
@@ -305,17 +315,22 @@ def _class_weight(labels: NDArray[np.int64], dev: NDArray[np.int64], config: Tra
 
 @torch.no_grad()
 def _score(
-    model: MaskedClassifier, examples: Examples, device: torch.device, pad_length: int
+    model: MaskedClassifier, examples: Examples, accelerator: Accelerator, pad_length: int
 ) -> dict[str, float | None]:
-    """Accuracy and macro F1 on held-out texts, and mean and standard deviation of the masks of their words."""
+    """Accuracy and macro F1 on held-out texts, and mean and standard deviation of the masks of their words.
+
+    Each process reads its share of the texts; all get the same scores, by which they stop at the same epoch.
+    """
     from vmask.metrics.accuracy import accuracy
     from vmask.metrics.macro_f1 import macro_f1
 
     model.eval()
     predicted = np.zeros(len(examples.labels), dtype=np.int64)
-    count, visible, total, squares = 0, 0, 0.0, 0.0
-    for rows in sorted_buckets(examples.lengths):
-        batch = examples.batch(rows, pad_length).to(device)
+    count, visible, total, squares = 0.0, 0.0, 0.0, 0.0
+    for rows in (share_of(bucket, accelerator) for bucket in sorted_buckets(examples.lengths)):
+        if not len(rows):
+            continue
+        batch = examples.batch(rows, pad_length).to(accelerator.device)
         output = model(batch)
         predicted[rows] = output.logits.argmax(1).cpu().numpy()
         scores = output.masked.scores[output.words].cpu().double()
@@ -323,6 +338,8 @@ def _score(
         visible += int((scores >= VISIBLE).sum())
         total += float(scores.sum())
         squares += float(scores.square().sum())
+    predicted = total_counts(accelerator, predicted)
+    count, visible, total, squares = total_of(accelerator, count, visible, total, squares)
     mean = total / max(count, 1)
     ranks = model.mask.ranks
     return {

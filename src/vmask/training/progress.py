@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from vmask.inference.predictor import WordImportance
 
 
+class StopTraining(Exception):
+    """Raised by a callback that ends a training on purpose; whoever started the training catches it."""
+
+
 class ProgressCallback:
     """Base class of callbacks; does nothing.
 

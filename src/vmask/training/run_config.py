@@ -80,6 +80,17 @@ class Plan:
             train=make(TrainConfig, value["train"]),
         )
 
+    def holder_of(self, name: str) -> tuple[Any, str] | None:
+        """The dataclass that has an option, and the option's name there; None if it is no option of a training.
+
+        Args:
+            name: name of the option in `TextClassifier`, such as `learning_rate` or `model__filters`.
+        """
+        part, nested, option = name.partition("__")
+        nested_options = {"model": self.model_options, "mask": self.mask_options}
+        holders = (nested_options.get(part),) if nested else (self.train, self.data)
+        return next(((holder, option or part) for holder in holders if hasattr(holder, option or part)), None)
+
     def build(self, vectors: Tensor, tuned: bool, classes: int) -> MaskedClassifier:
         """A fresh classifier over word vectors; its weights come from torch's global generator.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from vmask.grid.experiment import OPTUNA
 from vmask.report.grid.metric_tables import datasets_of, methods_of
 from vmask.report.grid.results import GridResults, Record, Setting
 from vmask.report.grid.table import DASH, Entry, Row, Table, exact
@@ -27,7 +28,7 @@ def word_table(results: GridResults) -> Table[Entry]:
     """The top words of every setting that has any, of its lowest seed."""
     lists = {setting: words for setting in results.settings if (words := _word_lists(results, setting))}
     columns = sorted({name for words in lists.values() for name in words}, key=lambda name: (name != BY_MASK, name))
-    width = _width(lists)
+    width = setting_width(lists)
     return Table(
         name="top_words",
         title="The words that matter most",
@@ -44,7 +45,7 @@ def word_table(results: GridResults) -> Table[Entry]:
     )
 
 
-def _width(settings: Iterable[Setting]) -> int:
+def setting_width(settings: Iterable[Setting]) -> int:
     """How many of the heads rows have."""
     return len(HEADS) if any(setting.variant for setting in settings) else len(HEADS) - 1
 
@@ -71,21 +72,24 @@ def _rankings(record: Record) -> dict[str, Sequence[Sequence[Any]]]:
 
 
 def search_table(results: GridResults) -> Table[Entry]:
-    """Every trial with its dev accuracy; which one was chosen."""
-    most = most_trials(results.searches.values())
-    width = _width(results.searches)
+    """Every trial of a list with its dev accuracy; which one was chosen."""
+    searches = {setting: search for setting, search in results.searches.items() if not is_by_optuna(search)}
+    most = most_trials(searches.values())
+    width = setting_width(searches)
     return Table(
         name="search",
         title="Hyperparameters: what was tried, and its accuracy on dev",
         heads=HEADS[:width],
         columns=trial_columns(most),
-        rows=[
-            Row(setting[:width], trials(search, most, Entry, DASH))
-            for setting, search in sorted(results.searches.items())
-        ],
+        rows=[Row(setting[:width], trials(search, most, Entry, DASH)) for setting, search in sorted(searches.items())],
         notes=(SEARCH_NOTE,),
         unit="percent",
     )
+
+
+def is_by_optuna(search: Record) -> bool:
+    """Whether Optuna chose the trials of a search."""
+    return bool(search.get("asked", {}).get("engine") == OPTUNA)
 
 
 def most_trials(searches: Iterable[Record]) -> int:
@@ -107,13 +111,15 @@ def trials(search: Record, most: int, make: Callable[..., AnyEntry], missing: st
         make: the kind of entry.
         missing: what stands for a trial that the search does not have.
     """
-    tried = [make(exact(100 * trial["dev_accuracy"]), note=_options(trial["options"])) for trial in search["trials"]]
+    tried = [
+        make(exact(100 * trial["dev_accuracy"]), note=options_text(trial["options"])) for trial in search["trials"]
+    ]
     empty = [make(text=missing)] * (most - len(tried))
     chosen = search["chosen"]
-    return (*tried, *empty, make(text=f"{chosen + 1}: {_options(search['trials'][chosen]['options'])}"))
+    return (*tried, *empty, make(text=f"{chosen + 1}: {options_text(search['trials'][chosen]['options'])}"))
 
 
-def _options(chosen: Mapping[str, Any]) -> str:
+def options_text(chosen: Mapping[str, Any]) -> str:
     """Options by their short names, such as `filters 200, beta 0.3`."""
     short = {name.partition("__")[2] or name: value for name, value in chosen.items()}
     return ", ".join(f"{name} {f'{v:g}' if isinstance(v, float) else v}" for name, v in short.items()) or DEFAULT
@@ -144,7 +150,7 @@ def dataset_table(results: GridResults) -> Table[Entry]:
 def trainings_table(results: GridResults, baseline: str) -> Table[Entry]:
     """How many trainings every method and variant has on every dataset."""
     datasets = datasets_of(results)
-    width = _width(results.settings)
+    width = setting_width(results.settings)
     rows = []
     for method in methods_of(results, baseline):
         counts = [len(results.stage(Setting(dataset, *method))) for dataset in datasets]

@@ -24,6 +24,7 @@ from vmask.report.grid.curves import Curves, all_curves, draw_curves
 from vmask.report.grid.examples import LEGEND as EXAMPLES_LEGEND
 from vmask.report.grid.examples import Example, examples_markdown, explained_examples
 from vmask.report.grid.metric_tables import MetricTable, choose_baseline, methods_of, metric_tables
+from vmask.report.grid.optuna_tables import importance_table, optuna_table
 from vmask.report.grid.overview_tables import dataset_table, search_table, trainings_table, word_table
 from vmask.report.grid.results import GridResults, Measurement
 from vmask.report.grid.table import Table
@@ -76,6 +77,8 @@ class GridReport:
             *metric_tables(self.results, self.baseline),
             word_table(self.results),
             search_table(self.results),
+            optuna_table(self.results),
+            importance_table(self.results),
             dataset_table(self.results),
             trainings_table(self.results, self.baseline),
         ]

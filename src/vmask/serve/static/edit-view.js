@@ -16,7 +16,7 @@ let measured = ""; // what was asked for
 let command = ""; // that makes the edited model; empty until it is known
 
 /** Name some words. */
-function named(words, total = words.length) {
+export function nameSome(words, total = words.length) {
   const some = words.slice(0, MAX_NAMED);
   return some.join(", ") + (total > some.length ? ` and ${formatNumber(total - some.length)} more` : "");
 }
@@ -47,7 +47,7 @@ function showMeasured({ also, also_total: total, command: made, preparing, cost 
   command = made;
   $("command-copy").setAttribute("aria-disabled", !command);
   const shared = "These words share a piece with a switched one and change too";
-  $("edit-also").textContent = total ? `${shared}: ${named(also, total)}.` : "";
+  $("edit-also").textContent = total ? `${shared}: ${nameSome(also, total)}.` : "";
   $("edit-preparing").hidden = preparing === null;
   $("edit-preparing").value = preparing ?? 0;
   $("cost").classList.toggle("stale", !cost && preparing !== null);
@@ -135,8 +135,8 @@ export const editView = {
     const { hide, show } = currentEdit();
     $("edit-hint").hidden = isEdited();
     $("edit-count").textContent = isEdited() ? `${describeEdit()}.` : "";
-    $("edit-hidden").textContent = hide.length ? `Hidden: ${named(hide)}` : "";
-    $("edit-shown").textContent = show.length ? `Shown: ${named(show)}` : "";
+    $("edit-hidden").textContent = hide.length ? `Hidden: ${nameSome(hide)}` : "";
+    $("edit-shown").textContent = show.length ? `Shown: ${nameSome(show)}` : "";
     $("cost").hidden = !examples;
     $("no-cost").textContent = examples ? "" : `There is no accuracy without test texts. ${reason ?? ""}`;
     $("undo").setAttribute("aria-disabled", !canUndo());

@@ -6,11 +6,11 @@
 
 import { formatNumber, plural } from "./format.js";
 import { change, NO_SWITCHES, options, state } from "./state.js";
+import { wordKey } from "./word-key.js";
 
 const BREAK = "\n"; // between words in the state; no word has one in it
 
 const wordsOf = (text) => text.split(BREAK).filter(Boolean);
-const keyOf = (word) => word.toLowerCase(); // an edit holds for a word in any case
 
 export const isEdited = () => Boolean(state.off || state.on);
 export const currentEdit = () => ({ hide: wordsOf(state.off), show: wordsOf(state.on) });
@@ -27,15 +27,15 @@ export function describeEdit() {
 
 /** Return a function that says whether a word of the list is visible to the model with the switches as they are. */
 export function visibility() {
-  const [off, on] = Object.values(currentEdit()).map((words) => new Set(words.map(keyOf)));
-  return ({ word, hidden }) => !off.has(keyOf(word)) && (on.has(keyOf(word)) || !hidden);
+  const [off, on] = Object.values(currentEdit()).map((words) => new Set(words.map(wordKey)));
+  return ({ word, hidden }) => !off.has(wordKey(word)) && (on.has(wordKey(word)) || !hidden);
 }
 
 /** Switch words of the list, each with `hidden`: what the model does by itself. Throws an error for too many words. */
 export function switchWords(words, visible) {
-  const switched = new Set(words.map(({ word }) => keyOf(word)));
+  const switched = new Set(words.map(({ word }) => wordKey(word)));
   const edit = currentEdit();
-  const others = (list) => list.filter((word) => !switched.has(keyOf(word)));
+  const others = (list) => list.filter((word) => !switched.has(wordKey(word)));
   const decided = words.filter(({ hidden }) => hidden === visible).map(({ word }) => word);
   const hide = [...others(edit.hide), ...(visible ? [] : decided)];
   const show = [...others(edit.show), ...(visible ? decided : [])];

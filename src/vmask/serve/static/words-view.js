@@ -3,7 +3,7 @@
 import { get } from "./api.js";
 import { $, bar, el, onEvent, setValue } from "./dom.js";
 import { switchWords, visibility } from "./edit.js";
-import { editView, showEditStatus } from "./edit-view.js";
+import { editView, nameSome, showEditStatus } from "./edit-view.js";
 import { formatNumber, plural } from "./format.js";
 import { ListView } from "./list-view.js";
 import { change, currentModel, options, state, UNFILTERED } from "./state.js";
@@ -13,18 +13,24 @@ const PAGE = 1000; // words that the server lists at a time, at most
 
 const itemOf = new WeakMap(); // the word of a switch
 
-function wordRow({ word, score, count, known, hidden }) {
+function wordRow({ word, score, count, known, hidden, editable }) {
   const find = () => change({ ...UNFILTERED, tab: "examples", find: word }, true);
   const name = el("b", { dir: "auto" }, word);
   const link = el("button", { type: "button", class: "plain", title: "Examples with this word", click: find }, name);
   const remark = known ? "" : el("small", { class: "soft" }, " no vector");
-  const control = el("button", { type: "button", class: "switch", role: "switch", "aria-label": `${word} is visible` });
-  itemOf.set(control, { word, hidden });
   const row = el("tr", {}, el("th", { scope: "row" }, currentModel().examples ? link : name, remark),
     el("td", { class: "importance" }, bar(score ?? 0)),
     el("td", { class: "num importance" }, score === null ? "" : score.toFixed(3)),
-    el("td", { class: "num" }, formatNumber(count)), el("td", { class: "switches" }, control));
-  drawSwitch(control, visibility());
+    el("td", { class: "num" }, formatNumber(count)), el("td", { class: "switches" }));
+  if (editable) {
+    const label = `${word} is visible`;
+    const control = el("button", { type: "button", class: "switch", role: "switch", "aria-label": label });
+    itemOf.set(control, { word, hidden });
+    row.lastChild.append(control);
+    drawSwitch(control, visibility());
+  } else {
+    row.lastChild.append(el("small", { class: "soft" }, "read as unknown"));
+  }
   return row;
 }
 
@@ -34,13 +40,21 @@ function drawSwitch(control, isVisible) {
   control.closest("tr").classList.toggle("off", !visible);
 }
 
-/** Switch words, or say why that is not possible. */
+/** Switch words and return true, or say why that is not possible. */
 function trySwitch(words, visible) {
   try {
     switchWords(words, visible);
+    return true;
   } catch (error) {
     showEditStatus(error.message, "error");
+    return false;
   }
+}
+
+/** Say which words have no switch; empty if all have one. */
+function leftOut(words) {
+  const unknown = words.filter(({ editable }) => !editable).map(({ word }) => word);
+  return unknown.length ? `Left out, as the model reads them as its unknown word: ${nameSome(unknown)}.` : "";
 }
 
 /** The order of the words; those without an importance are sorted by count. */
@@ -68,10 +82,14 @@ async function switchMatches(visible) {
       if (!page.words.length) break;
       words.push(...page.words);
     }
+    const editable = words.filter((word) => word.editable);
     const isVisible = visibility();
-    const done = words.every((word) => isVisible(word) === visible);
-    if (done) showEditStatus(`All of them are ${visible ? "visible" : "hidden"} already.`);
-    else trySwitch(words, visible);
+    if (editable.some((word) => isVisible(word) !== visible)) {
+      if (trySwitch(editable, visible)) showEditStatus(leftOut(words));
+    } else {
+      const done = editable.length ? `All of them are ${visible ? "visible" : "hidden"} already. ` : "";
+      showEditStatus(done + leftOut(words));
+    }
   } catch (error) {
     if (!signal.aborted) showEditStatus(error.message, "error");
   }

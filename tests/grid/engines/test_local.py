@@ -10,11 +10,10 @@ import sys
 import pytest
 
 from grid.tiny import PIECES, TINY, Inline, differences, files, write_tiny
-from vmask.grid.cell import Combination
-from vmask.grid.pool import Pool
+from vmask.grid.engines.local import LocalEngine
+from vmask.grid.job import job_of
 from vmask.grid.run import Grid, Wanted
 from vmask.grid.spec import read_experiment
-from vmask.grid.task import Task
 from vmask.grid.worker import Places
 
 ERROR = "The process ended with signal SIGKILL. Was there enough memory? Try fewer --jobs."
@@ -38,13 +37,13 @@ def strike(monkeypatch):
     """Kill the process that is given a task, as soon as it has it."""
 
     def kill(title):
-        def start(self, task):
-            whole(self, task)
-            if task.title == title:
-                os.kill(next(process.pid for process, one in self.running.values() if one == task), signal.SIGKILL)
+        def start(self, job):
+            whole(self, job)
+            if job.task.title == title:
+                os.kill(next(process.pid for process, one in self._running.values() if one is job), signal.SIGKILL)
 
-        whole = Pool.start
-        monkeypatch.setattr(Pool, "start", start)
+        whole = LocalEngine.start
+        monkeypatch.setattr(LocalEngine, "start", start)
 
     return kill
 
@@ -76,7 +75,7 @@ def test_what_was_killed_is_the_same_when_it_is_done_again_whatever_the_number_o
     needed = {"reviews--cnn--vmask--s1 words", "reviews--cnn--base--s1 words"}
     assert {title for title, (outcome, _) in outcomes.items() if outcome == "skipped"} == needed
     assert {outcome for title, (outcome, _) in outcomes.items() if title not in needed} == {"done"}
-    monkeypatch.setattr("vmask.grid.run.Pool", Inline)
+    monkeypatch.setattr("vmask.grid.run.LocalEngine", Inline)
     again = run(grid_in(tmp_path / "struck", failed=True))
     assert again == dict.fromkeys((victim, *needed), ("done", ""))
     (tmp_path / "inline").mkdir()
@@ -85,43 +84,17 @@ def test_what_was_killed_is_the_same_when_it_is_done_again_whatever_the_number_o
     assert len(files(tmp_path / "inline" / "results")) == PIECES + 1
 
 
-class Fake:
-    """A process that is or is no longer there, with its pipe."""
-
-    def __init__(self, exitcode=None):
-        self.exitcode, self.sent = exitcode, []
-
-    def is_alive(self):
-        return self.exitcode is None
-
-    def join(self):
-        assert not self.is_alive()
-
-    def send(self, task):
-        self.sent.append(task)
-
-
-def test_one_that_died_at_rest_is_replaced():
-    pool, task = Pool(None, None, 1), Task(Combination("trec", "cnn", "base"))
-    dead, alive = Fake(-signal.SIGKILL), Fake()
-    pool.idle = [(alive, alive), (dead, dead)]
-    pool.start(task)
-    assert (alive.sent, dead.sent) == ([task], [])
-    assert pool.running == {alive: (alive, task)}
-    assert not pool.free
-    assert pool.idle == []
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [(-signal.SIGSEGV, "The process ended with signal SIGSEGV."), (1, "The process ended with code 1.")],
-)
-def test_one_that_dies_in_the_middle_of_its_answer_is_told(code, said):
-    pool, task = Pool(None, None, 1), Task(Combination("trec", "cnn", "base"))
-    here, there = multiprocessing.Pipe()
-    pool.running[here] = (Fake(code), task)
-    os.write(there.fileno(), b"\x00\x00\x00\x09half")  # four of nine bytes
-    there.close()
-    assert list(pool.finished()) == [(task, said, True)]
-    assert pool.free
-    assert here.closed
+def test_one_that_died_at_rest_is_replaced(tmp_path):
+    grid = grid_in(tmp_path, stages=None, search=None)
+    job = job_of(grid.tasks[0], grid.experiment, grid.store)
+    with LocalEngine(grid.experiment, grid.places, 1) as engine:
+        for _ in range(2):
+            assert engine.free
+            engine.start(job)
+            assert not engine.free
+            started, ended = [event for _ in range(1) for event in engine.events()]
+            assert (started.job, started.where) == (job, "")
+            assert ended.product.error == ""
+            os.kill(engine._idle[0].pid, signal.SIGKILL)
+            engine._idle[0]._process.join()
+    assert multiprocessing.active_children() == []

@@ -1,0 +1,1 @@
+"""Work on several machines, carried by Ray."""

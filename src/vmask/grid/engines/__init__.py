@@ -1,0 +1,1 @@
+"""What carries the jobs of a grid: processes of this machine, or a cluster."""
