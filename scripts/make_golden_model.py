@@ -20,7 +20,7 @@ TEXTS = ["a lovely film", "Tedious , tedious !", "", "nothing it has seen"]
 def main() -> None:
     classifier = TextClassifier(embeddings="random", epochs=8, model__filters=2, mask__hidden=4, learning_rate=0.02)
     folder = ROOT / "tests" / "golden" / "formats" / f"{FORMAT}-cnn-vmask"
-    classifier.fit(*toy_texts(80)).save(folder)
+    classifier.fit(*toy_texts(80), dev=toy_texts(60, seed=1)).save(folder)
     answers = {
         "texts": TEXTS,
         "probabilities": classifier.predict_proba(TEXTS).tolist(),

@@ -19,7 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from toy import BAD, GOOD, toy_texts
 from vmask import TextClassifier
-from vmask.config import DataConfig, EstimatorConfig, TrainConfig
+from vmask.config import DataConfig, EstimatorConfig, ProbabilityConfig, TrainConfig
 from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskWarning
 from vmask.text.words import LONGEST_TEXT
 
@@ -50,7 +50,9 @@ def test_the_constructor_has_every_option_and_the_known_others():
         for p in inspect.signature(TextClassifier.__init__).parameters.values()
         if p.kind is not p.VAR_KEYWORD and p.name != "self"
     ]
-    options = [f.name for cls in (DataConfig, TrainConfig, EstimatorConfig) for f in dataclasses.fields(cls)]
+    options = [
+        f.name for cls in (DataConfig, TrainConfig, ProbabilityConfig, EstimatorConfig) for f in dataclasses.fields(cls)
+    ]
     assert named == ["model", "mask", *options] == list(TextClassifier().get_params())
     assert inspect.signature(TextClassifier).parameters["epochs"].annotation == "int | None"
     assert "epochs" in pydoc.render_doc(TextClassifier)
@@ -156,7 +158,7 @@ def test_a_second_fit_forgets_the_first():
     assert again is classifier
     assert again.classes_.tolist() == [1, 2]
     assert {w.word for w in again.word_importance()} == {"red", "apple", "green", "pear"}
-    assert again.about_ == {}
+    assert list(again.about_) == ["calibration"]
     assert len(again.history_) == 3
 
 

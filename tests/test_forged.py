@@ -409,6 +409,22 @@ def test_facts_that_no_report_could_tell_are_refused(cnn, way, value):
     refused(cnn, r"config\.json is damaged: it has no usable")
 
 
+CALIBRATIONS = (
+    *(
+        {"temperature": value, "bias": []}
+        for value in (0, -1.0, 1e-30, 1e30, float("nan"), float("inf"), "1", None, [1])
+    ),
+    *({"temperature": 1.0, "bias": value} for value in ([1.0], [0.0] * 3, [float("nan"), 0.0], [1e30, 0.0], "ab", {})),
+    *({}, [], "temperature", 1.5, True),
+)
+
+
+@pytest.mark.parametrize("forged", CALIBRATIONS, ids=repr)
+def test_a_calibration_that_is_none_is_refused(cnn, forged):
+    edit(cnn, lambda config: config.update(calibration=forged))
+    refused(cnn, "its calibration")
+
+
 @pytest.mark.parametrize("labels", [["a", "a"], ["a", 1], [float("nan"), 1.0], [10**290, 1], [["a"], ["b"]], []])
 def test_labels_that_are_no_classes_are_refused(cnn, labels):
     edit(cnn, lambda config: config.update(labels=labels))

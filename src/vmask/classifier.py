@@ -17,14 +17,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
-from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
+from vmask.config import DataConfig, EstimatorConfig, ProbabilityConfig, TrainConfig, help_of, make
 from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
 from vmask.inference.edits import Edit, Edited, resolve
-from vmask.inference.predictor import TextPredictor, WordImportance
+from vmask.inference.predictor import TextPredictor
+from vmask.inference.word_importance import WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
+from vmask.training.calibrate import BEFORE_EDIT, calibrate
 from vmask.training.fit import prepare_data, train_plan, words_edit
 from vmask.training.inputs import check_labels, check_texts
 from vmask.training.prepared import Prepared
@@ -33,6 +35,8 @@ from vmask.training.run_config import Plan, make_plan
 from vmask.training.trained_model import TrainedModel
 
 NESTED = ("mask__", "model__")
+OPTIONS = (DataConfig, TrainConfig, ProbabilityConfig, EstimatorConfig)
+"""The dataclasses whose fields are the arguments of `TextClassifier`."""
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -116,10 +120,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             progress: what to show; by default a bar with `verbose`.
             callbacks: called in the course of the training too, such as trackers, see `vmask.trackers`.
         """
-        plan = self.plan()
+        plan, probability = self.plan(), self._probability()
         data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
         shown = progress or (TrainingBar(plan.title) if self.verbose else None)
-        self.predictor_, trained = train_plan(
+        predictor, trained = train_plan(
             plan,
             data,
             self.device,
@@ -128,9 +132,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             CallbackList([*([] if shown is None else [shown]), *callbacks]),
             _start_from(plan, data),
         )
+        self.predictor_, facts = calibrate(predictor, plan, probability.calibration, data.labelled)
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
         self.about_: dict[str, Any] = {}
+        if facts:
+            self.about_["calibration"] = facts
         if (edit := words_edit(plan)) is not None:
             edited = resolve(self.predictor_, edit)
             _warn_of(edited)
@@ -147,6 +154,10 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if not isinstance(self.dev_fraction, (int, float)) or not 0 < self.dev_fraction < 1:
             raise ConfigError(f"dev_fraction is {self.dev_fraction!r}; it must be a number between 0 and 1.")
         return make_plan(**self.get_params())
+
+    def _probability(self) -> ProbabilityConfig:
+        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(ProbabilityConfig)}
+        return make(ProbabilityConfig, given)
 
     def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
         """(N, C) probabilities, columns in the order of `classes_`."""
@@ -249,6 +260,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         of_before = ("edits", "test_accuracy", "test_n")  # what was measured was another model
         kept = {key: value for key, value in self.about_.items() if key not in of_before}
         clone.about_ = {**kept, "edits": edited.record()}
+        if predictor.calibration is not None:
+            clone.about_["calibration"] = {**self.about_.get("calibration", {}), "note": BEFORE_EDIT}
         return clone
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:
@@ -330,7 +343,7 @@ def _parameters() -> Iterator[inspect.Parameter]:
     """The arguments of `TextClassifier`: each option of the dataclasses, None for the default of the method."""
     for name, default in (("model", "cnn"), ("mask", "vmask")):
         yield inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation="str")
-    for config in (DataConfig, TrainConfig, EstimatorConfig):
+    for config in OPTIONS:
         for field in dataclasses.fields(config):
             own = config is EstimatorConfig
             yield inspect.Parameter(
@@ -343,7 +356,7 @@ def _parameters() -> Iterator[inspect.Parameter]:
 
 def _describe() -> str:
     """The options as the docstring lists them, with their defaults."""
-    fields = (field for config in (DataConfig, TrainConfig, EstimatorConfig) for field in dataclasses.fields(config))
+    fields = (field for config in OPTIONS for field in dataclasses.fields(config))
     indent = " " * 8
     lines = (textwrap.fill(f"{field.name}: {help_of(field)}.", 112, subsequent_indent="    ") for field in fields)
     return textwrap.indent("\n".join(lines), indent).lstrip()

@@ -553,3 +553,11 @@ def test_vectors_are_recorded_by_name_and_digest(tmp_path):
 def test_tasks_say_what_they_are():
     of = Combination("trec", "cnn", "base")
     assert (Task(of).kind, Task(of).title, Task(of).combination) == ("search", "trec--cnn--base search", of)
+
+
+def test_a_grid_calibrates_no_model_unless_its_options_say_so(grid):
+    made = grid()
+    worker = Inline(made.experiment, made.places, 1).worker
+    (of, *_) = (cell.combination for cell in made.experiment.cells)
+    assert worker._classifier(of, 0, of.options).calibration == "none"
+    assert worker._classifier(of, 0, {**of.options, "calibration": "temperature"}).calibration == "temperature"

@@ -12,7 +12,7 @@ from predictors import word_predictor
 from vmask.errors import ConfigError
 from vmask.inference.black_box import BlackBox
 from vmask.inference.contract import BasePredictor
-from vmask.inference.predictor import WordImportance
+from vmask.inference.word_importance import WordImportance
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Facts, Subject
 from vmask.metrics.frequency_correlation import (

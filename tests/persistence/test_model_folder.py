@@ -150,8 +150,8 @@ def test_a_folder_with_an_unfinished_training(tmp_path):
 
 
 def test_a_format_of_the_future_names_the_version_that_wrote_it(folder):
-    write_config(folder, {**config_of(folder), "format": 3, "vmask": "9.1.0"})
-    assert "9.1.0" in refused(folder, "has format 3; this version of vmask reads format 2")
+    write_config(folder, {**config_of(folder), "format": 4, "vmask": "9.1.0"})
+    assert "9.1.0" in refused(folder, "has format 4; this version of vmask reads format 3")
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])

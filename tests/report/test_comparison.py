@@ -8,7 +8,7 @@ import pytest
 
 from vmask.evaluation.compare import compare
 from vmask.explain.contract import Explanation
-from vmask.inference.predictor import WordImportance
+from vmask.inference.word_importance import WordImportance
 from vmask.report.comparison import Pair, Seen, Side, pairs_of, render_comparison
 
 NASTY = "<script>alert(1)</script>"

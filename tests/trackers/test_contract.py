@@ -12,7 +12,7 @@ import torch
 
 from trackers.recorder import EPOCHS, STEPS, Recorder, Stop, train
 from vmask.errors import MissingExtra, TrackerWarning, UnknownName
-from vmask.inference.predictor import WordImportance
+from vmask.inference.word_importance import WordImportance
 from vmask.trackers import TRACKERS
 from vmask.trackers.contract import HISTOGRAM_EDGES, Point, flat, make_trackers, words_table
 from vmask.training.progress import CallbackList, ProgressCallback, StopTraining

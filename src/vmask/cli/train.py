@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vmask.cli.console import print_json, say, say_result, shows_progress
 from vmask.cli.main import is_main_process, several_processes
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, choices, given
-from vmask.config import DataConfig, TrackConfig, TrainConfig, make
+from vmask.config import DataConfig, ProbabilityConfig, TrackConfig, TrainConfig, make
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.pretrained.encoders import is_encoder_name, public_name
@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     add_json(parser)
     add_fields(parser, "words and vectors", DataConfig)
     add_fields(parser, "training (defaults of the method where it has its own)", TrainConfig)
+    add_fields(parser, "probabilities", ProbabilityConfig)
     add_fields(parser, "tracking", TrackConfig)
     add_nested(parser, words, "model", MODELS, "cnn", _model_called)
     add_nested(parser, words, "mask", MASKS, "vmask")
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     resolve_model(args.model)  # a wrong name is reported before any data is read
     MASKS.get(args.mask)
     out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
-    options = given(args, DataConfig, TrainConfig, nested=("mask__", "model__"))
+    options = given(args, DataConfig, TrainConfig, ProbabilityConfig, nested=("mask__", "model__"))
     trackers = _trackers(args, out)
     _check_options(args, options)  # before the data is read, which may take a while
     if not is_main_process():
@@ -260,12 +261,15 @@ def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
     from vmask.inference.visible_words import visible_counts, visible_share
+    from vmask.training.calibrate import describe_calibration
     from vmask.training.visibility import describe_visibility
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:
         line += f", test accuracy {result['test_accuracy']:.4f} (n {result['test_n']:,})"
     say_result(line)
+    for line in describe_calibration(result.get("calibration")):
+        say_result(line)
     if classifier.predictor_.ranks_words:
         top = classifier.word_importance(12, min_count=3)
         say_result("words it uses most: " + ", ".join(word.word for word in top))

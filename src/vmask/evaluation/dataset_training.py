@@ -6,11 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from vmask.classifier import TextClassifier
-from vmask.data.datasets import Dataset
+from vmask.data.datasets import Dataset, Split
+from vmask.training.calibrate import calibration_effect
 from vmask.training.progress import ProgressCallback
 
-SCORES = ("dataset", "dev_accuracy", "best_epoch", "epochs", "seconds", "coverage", "test_accuracy", "test_n")
+SCORES = (
+    *("dataset", "dev_accuracy", "best_epoch", "epochs", "seconds", "coverage", "test_accuracy", "test_n"),
+    "calibration",
+)
 """Keys of what `describe_training` returns."""
 
 
@@ -56,10 +63,13 @@ def describe_training(
         "coverage": classifier.data_["coverage"],
     }
     if test is not None and len(test):
-        scores = {"test_accuracy": float(classifier.score(test.texts, test.labels)), "test_n": len(test)}
+        scores = {"test_accuracy": _score_test(classifier, test), "test_n": len(test)}
         result |= scores
         for callback in callbacks:
             callback.scores(scores)
+    if (facts := classifier.about_.get("calibration")) is not None:
+        result["calibration"] = facts
+        result["dev_accuracy"] = facts.get("on_dev", {}).get("accuracy_after", result["dev_accuracy"])
     classifier.about_ |= {
         **result,
         "text": dataset.text,
@@ -68,3 +78,20 @@ def describe_training(
         "notes": list(dataset.notes),
     }
     return result
+
+
+def _score_test(classifier: TextClassifier, test: Split) -> float:
+    """The accuracy on the test split; what the calibration changes there is noted in the model too."""
+    predictor = classifier.predictor_
+    logits = predictor.logits(predictor.prepare(test.texts))
+    predicted = predictor.output(torch.from_numpy(logits)).argmax(1)
+    if predictor.calibration is not None:
+        code = {label: number for number, label in enumerate(classifier.classes_.tolist())}
+        rows = [row for row, label in enumerate(test.labels) if label in code]
+        if rows:
+            classes = np.array([code[test.labels[row]] for row in rows], np.int64)
+            classifier.about_["calibration"]["on_test"] = calibration_effect(
+                predictor.calibration, logits[rows], classes
+            )
+    given = zip(classifier.classes_[predicted.numpy()].tolist(), test.labels, strict=True)
+    return float(np.mean([one == other for one, other in given]))

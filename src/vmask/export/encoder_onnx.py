@@ -19,7 +19,7 @@ from vmask.export.hf import does_nothing, folded_network, sample_texts, seam_tab
 from vmask.export.hidden import write_hidden
 from vmask.export.onnx import FIX, MODEL, check_installed, export_module, in_batches, onnx_session
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
-from vmask.inference.output import to_probabilities
+from vmask.inference.output import ToProbabilities, to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.inference.visibility import one_hidden_id
 from vmask.masks.contract import Embedded, WordMask
@@ -39,10 +39,18 @@ class PieceGraph(nn.Module):
         encoder: the model; the mask is folded into its table of vectors if `mask` is None.
         mask: a mask that depends on more than the word, or None.
         edits: (V,) of the model, if there is a mask; None without.
+        output: maps logits to probabilities.
     """
 
-    def __init__(self, encoder: Transformer, mask: WordMask | None, edits: Tensor | None = None) -> None:
+    def __init__(
+        self,
+        encoder: Transformer,
+        mask: WordMask | None,
+        edits: Tensor | None = None,
+        output: ToProbabilities = to_probabilities,
+    ) -> None:
         super().__init__()
+        self.output = output
         self.encoder = encoder
         self.mask = mask
         self.edits: Tensor | None
@@ -60,7 +68,7 @@ class PieceGraph(nn.Module):
         if self.same is not None:
             input_ids = self.same[input_ids]
         logits = self.encoder.run(input_ids, attend, None if self.mask is None else self._masked(input_ids))
-        return to_probabilities(logits)
+        return self.output(logits)
 
     def _masked(self, ids: Tensor) -> Callable[[Tensor], Tensor]:
         mask = self.mask
@@ -100,7 +108,7 @@ def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
     if not reason:
         folded_network(model, mask)
     ids = torch.full((2, 7), int(model.encoder.is_word.nonzero()[-1]))
-    graph = PieceGraph(model.encoder, model.mask if reason else None, model.edits)
+    graph = PieceGraph(model.encoder, model.mask if reason else None, model.edits, predictor.output)
     way_out = "" if reason else " Use --format hf, which needs no graph."
     export_module(graph, {"input_ids": ids, "attention_mask": torch.ones_like(ids)}, folder / MODEL, "tokens", way_out)
     _save_tokenizer(predictor, folder)

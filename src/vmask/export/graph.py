@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from vmask.errors import ConfigError
 from vmask.inference.folding import fold
-from vmask.inference.output import to_probabilities
+from vmask.inference.output import ToProbabilities, to_probabilities
 from vmask.inference.visibility import one_hidden_id
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.cnn import CNN
@@ -27,13 +27,20 @@ class WordGraph(nn.Module):
         mask: a mask that depends on the whole text, or None.
         length: pad or cut every text to this length, for models in which padding counts; 0 for no change.
         edits: (V,) of the model, if there is a mask; None without.
+        output: maps logits to probabilities.
     """
 
     def __init__(
-        self, encoder: WordEncoder, mask: WordMask | None, length: int = 0, edits: Tensor | None = None
+        self,
+        encoder: WordEncoder,
+        mask: WordMask | None,
+        length: int = 0,
+        edits: Tensor | None = None,
+        output: ToProbabilities = to_probabilities,
     ) -> None:
         super().__init__()
         self.encoder = encoder
+        self.output = output
         self.mask = mask
         self.length = length
         self.edits: Tensor | None
@@ -58,15 +65,16 @@ class WordGraph(nn.Module):
             logits = convolve(self.encoder, x.dense() if masked is None else masked.apply(x.dense()), lengths)
         else:
             logits = self.encoder.encode(x, lengths, masked)
-        return to_probabilities(logits)
+        return self.output(logits)
 
 
-def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:
+def word_graph(model: MaskedClassifier, pad_length: int = 0, output: ToProbabilities = to_probabilities) -> WordGraph:
     """The graph of a model over words, on the CPU, with the mask folded into the vectors if that is exact.
 
     Args:
         model: the model; it is not changed.
         pad_length: the length to which the predictor pads every text, or 0.
+        output: maps logits to probabilities.
 
     Raises:
         ConfigError: if the model's prediction depends on the batch, which a graph cannot reproduce.
@@ -89,7 +97,8 @@ def word_graph(model: MaskedClassifier, pad_length: int = 0) -> WordGraph:
     if folded:
         table = encoder.embedding.weight
         table.copy_(fold(mask, table, encoder.words(torch.arange(len(table))), model.edits))
-    return WordGraph(encoder, None if folded else mask, pad_length if counts_padding else 0, model.edits)
+    length = pad_length if counts_padding else 0
+    return WordGraph(encoder, None if folded else mask, length, model.edits, output)
 
 
 def convolve(encoder: CNN, z: Tensor, lengths: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from vmask import __version__
 from vmask._core.files import set_default_permissions, to_json
@@ -19,6 +19,7 @@ from vmask.export.card import hf_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.hidden import TOKENIZER_CONFIG, write_hidden
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
+from vmask.inference.calibration import Calibration
 from vmask.inference.folding import fold
 from vmask.inference.output import to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
@@ -46,6 +47,8 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     expected = predictor.predict_docs(predictor.prepare(texts))
     name = trained.plan.mask
     network = folded_network(predictor.model, name)
+    if predictor.calibration is not None:
+        fold_calibration(predictor.calibration, network, len(predictor.labels))
     labels = [str(label) for label in predictor.labels]
     network.config.id2label = dict(enumerate(labels))
     network.config.label2id = {label: number for number, label in enumerate(labels)}
@@ -90,6 +93,27 @@ def folded_network(model: MaskedClassifier, name: str) -> Any:
         table = encoder.network.get_input_embeddings().weight
         table.copy_(fold(mask, table.clone(), encoder.words(torch.arange(len(table))), model.edits))
     return encoder.network
+
+
+@torch.no_grad()
+def fold_calibration(calibration: Calibration, network: Any, classes: int) -> None:
+    """Scale and shift the last layer of a network of transformers, so that its logits are the calibrated ones.
+
+    Raises:
+        ExportError: if its last layer is not linear, or has no bias to shift.
+    """
+    layers = [
+        module for module in network.modules() if isinstance(module, nn.Linear) and module.out_features == classes
+    ]
+    if not layers or (calibration.bias and layers[-1].bias is None):
+        raise ExportError(
+            f"The last layer of {type(network).__name__} cannot take up the calibration. Use --format onnx, which "
+            "keeps it in the graph, or train with --calibration none."
+        )
+    last = layers[-1]
+    last.weight.div_(calibration.temperature)
+    if last.bias is not None:
+        last.bias.copy_(calibration.apply(last.bias))
 
 
 def unfoldable(model: MaskedClassifier, name: str) -> str:

@@ -54,7 +54,7 @@ def write_onnx(trained: TrainedModel, folder: Path) -> Written:
     check_installed()
     predictor = copy_to_cpu(trained.predictor)
     assert isinstance(predictor, WordPredictor)
-    graph = word_graph(predictor.model, predictor.pad_length)
+    graph = word_graph(predictor.model, predictor.pad_length, predictor.output)
     export_module(graph, {"ids": torch.ones(2, 7, dtype=torch.long)}, folder / MODEL)
     tokenizer = predictor.tokenizer
     tokenizer.save(folder / TOKENIZER)

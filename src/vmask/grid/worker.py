@@ -41,6 +41,7 @@ from vmask.persistence.model_folder import read_config
 from vmask.pretrained.encoders import public_name
 from vmask.pretrained.word_vectors import DISTIL
 from vmask.trackers.contract import TRACKING, Tracker, make_trackers
+from vmask.training.calibrate import NONE
 from vmask.training.progress import ProgressCallback
 
 
@@ -125,7 +126,7 @@ class Worker:
 
     def _classifier(self, of: Combination, seed: int, options: Mapping[str, Any]) -> TextClassifier:
         defaults = self.dataset(of.dataset).defaults
-        given = {**defaults, **self._options(options)}
+        given = {"calibration": NONE, **defaults, **self._options(options)}  # methods are compared as they are trained
         return TextClassifier(self.sources.model(of.model), of.mask, seed=seed, device=self.places.device, **given)
 
     def _search(self, job: Job, of: Combination) -> Product:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vmask.inference.contract import Doc
-from vmask.inference.output import to_probabilities
+from vmask.inference.output import ToProbabilities
 from vmask.masks.contract import Embedded, Masked
 from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch
@@ -56,11 +56,19 @@ class AtSeam:
     baseline: Tensor
 
 
-def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: Sequence[Doc], most: int) -> AtSeam:
+def look(
+    model: MaskedClassifier,
+    output: ToProbabilities,
+    batch: Batch,
+    rows: NDArray[np.int64],
+    docs: Sequence[Doc],
+    most: int,
+) -> AtSeam:
     """Run a batch and keep the vectors at the seam.
 
     Args:
         model: the classifier.
+        output: maps logits to probabilities.
         batch: the texts as tensors, on the device of the model.
         rows: (B,) their numbers.
         docs: the B texts.
@@ -74,19 +82,20 @@ def look(model: MaskedClassifier, batch: Batch, rows: NDArray[np.int64], docs: S
         return masked
 
     with torch.no_grad():
-        probabilities = to_probabilities(model.encoder(batch, edit).float())
+        probabilities = output(model.encoder(batch, edit).float())
     words = torch.from_numpy(word_positions(docs, batch.ids.shape[1])).to(batch.ids.device)
-    answer = answering(model, batch.distinct)
+    answer = answering(model, output, batch.distinct)
     z = seen[0].detach()
     baseline = z.new_zeros(z.shape[-1]) if model.mask.baseline is None else model.mask.baseline.detach()
     return AtSeam(rows, z, words, batch.index, batch.lengths, probabilities, answer, most, baseline)
 
 
-def answering(model: MaskedClassifier, distinct: Tensor) -> Answer:
+def answering(model: MaskedClassifier, output: ToProbabilities, distinct: Tensor) -> Answer:
     """A function that predicts from given vectors instead of those behind the mask.
 
     Args:
         model: the classifier.
+        output: maps logits to probabilities.
         distinct: (U,) the ids that `index` refers to; a model may need them to recognize special tokens.
     """
     has_rnn = any(isinstance(module, nn.RNNBase) for module in model.modules())
@@ -98,7 +107,7 @@ def answering(model: MaskedClassifier, distinct: Tensor) -> Answer:
 
         with _no_cudnn() if has_rnn and z.is_cuda else nullcontext():
             logits = model.encoder(Batch(distinct[index], lengths, distinct, index), edit)
-        return to_probabilities(logits.float())
+        return output(logits.float())
 
     return answer
 

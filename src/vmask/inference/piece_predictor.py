@@ -15,8 +15,9 @@ from torch import Tensor
 
 from vmask.errors import ModelFolderError, NoWordScores
 from vmask.inference.contract import Doc
-from vmask.inference.predictor import TextPredictor, WordImportance, by_count, ranked
+from vmask.inference.predictor import TextPredictor
 from vmask.inference.visibility import with_hidden
+from vmask.inference.word_importance import WordImportance, by_count, ranked
 from vmask.models.contract import MaskedClassifier
 from vmask.pretrained.encoders import plain_config
 from vmask.text.pieces import JOINING, PieceTokenizer

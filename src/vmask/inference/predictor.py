@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +15,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask.config import HIDES
-from vmask.errors import ConfigError, NoWordScores, UnknownName
-from vmask.inference.cached_reader import CachedReader, checked_probabilities
+from vmask.errors import ConfigError, ModelFolderError, NoWordScores, UnknownName
+from vmask.inference.cached_reader import CachedReader
+from vmask.inference.calibration import Calibration
 from vmask.inference.contract import BasePredictor, Doc
 from vmask.inference.folding import fold
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
+from vmask.inference.output import to_probabilities
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
 from vmask.inference.randomize import cascade
 from vmask.inference.visibility import visible_ids, with_hidden
+from vmask.inference.word_importance import WordImportance, by_count, ranked
 from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch, collate, make_batch, sorted_buckets
 from vmask.text.pieces import mean_over_pieces
@@ -38,23 +41,6 @@ SPECIAL_WORDS = 2
 """Rows of the word table that are not words: padding and unknown."""
 
 
-@dataclass(frozen=True)
-class WordImportance:
-    """How much the classifier sees of a word, in any text.
-
-    Attributes:
-        word: the word.
-        score: E[R], between 0 and 1.
-        count: number of occurrences in the training texts.
-        known: whether it has a pretrained vector; the score of a word without one means little.
-    """
-
-    word: str
-    score: float
-    count: int
-    known: bool
-
-
 class TextPredictor(BasePredictor):
     """A masked classifier. The prediction of a text does not depend on the other texts.
 
@@ -63,6 +49,9 @@ class TextPredictor(BasePredictor):
         labels: the classes, in the order of the logits.
         device: where to compute.
         pad_length: pad every text to this length, for models that are affected by padding.
+
+    Attributes:
+        calibration: what is done to logits before they become probabilities; None for nothing.
     """
 
     pad: int = PAD
@@ -78,6 +67,7 @@ class TextPredictor(BasePredictor):
         self.labels = tuple(labels)
         self.device = device
         self.pad_length = pad_length
+        self.calibration: Calibration | None = None
         self._visible: tuple[Any, Tensor | None, NDArray[np.bool_] | None] = (None, None, None)
 
     @property
@@ -114,6 +104,12 @@ class TextPredictor(BasePredictor):
         """The same model with this maximum number of texts computed at a time."""
         clone = copy.copy(self)
         clone.batch_rows = rows
+        return clone
+
+    def calibrated(self, calibration: Calibration | None) -> Self:
+        """The same model with another calibration, or without one; the weights are shared."""
+        clone = copy.copy(self)
+        clone.calibration = calibration
         return clone
 
     def randomized(self, seed: int) -> dict[str, Self]:
@@ -172,7 +168,30 @@ class TextPredictor(BasePredictor):
         probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
         for rows, batch in self._batches(docs):
             with torch.no_grad():
-                probabilities[rows] = checked_probabilities(self.model(batch).logits)
+                probabilities[rows] = self._checked(self.model(batch).logits)
+        return probabilities
+
+    def logits(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
+        """(N, C) logits, before any calibration."""
+        logits = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
+        for rows, batch in self._batches(docs):
+            with torch.no_grad():
+                logits[rows] = self.model(batch).logits.float().cpu().numpy()
+        return logits
+
+    def output(self, logits: Tensor) -> Tensor:
+        """(B, C) probabilities from logits (B, C): the one place where a prediction of this model gets them."""
+        return to_probabilities(logits, self.calibration)
+
+    def _checked(self, logits: Tensor) -> NDArray[np.float32]:
+        """(B, C) probabilities from logits (B, C).
+
+        Raises:
+            ModelFolderError: if they are not finite.
+        """
+        probabilities: NDArray[np.float32] = self.output(logits.float()).cpu().numpy()
+        if not np.isfinite(probabilities).all():
+            raise ModelFolderError("The model's answers are no numbers: its weights are too large. Train it again.")
         return probabilities
 
     def predict_kept(
@@ -216,7 +235,7 @@ class TextPredictor(BasePredictor):
                 keep[:, :here] = rows.keep[chosen, :here]
             batch = make_batch(ids, rows.lengths[chosen]).to(self.device)
             kept = None if keep is None else torch.from_numpy(keep).to(self.device)
-            probabilities[chosen] = checked_probabilities(self.model(batch, kept).logits)
+            probabilities[chosen] = self._checked(self.model(batch, kept).logits)
         return probabilities
 
     @torch.no_grad()
@@ -230,7 +249,9 @@ class TextPredictor(BasePredictor):
         ids = torch.from_numpy(distinct).long().to(self.device)
         seen = fold(mask, encoder.vectors(ids), encoder.words(ids), None if edits is None else edits[ids])
         reader = encoder.reader(seen)
-        return None if reader is None else CachedReader(distinct, reader, encoder.zero_reader(seen), self.batch_rows)
+        if reader is None:
+            return None
+        return CachedReader(distinct, reader, encoder.zero_reader(seen), self._checked, self.batch_rows)
 
     def _stand_in(self, hide: str) -> int | None:
         """The id that replaces a hidden word."""
@@ -273,23 +294,13 @@ class TextPredictor(BasePredictor):
         for rows in sorted_buckets(lengths, MAX_POSITIONS, self.batch_rows):
             batch = collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
             most = max(min(MAX_POSITIONS // batch.ids.shape[1], self.batch_rows), len(rows))
-            yield look(self.model, batch, rows, [docs[i] for i in rows], most)
+            yield look(self.model, self.output, batch, rows, [docs[i] for i in rows], most)
 
     def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Batches of texts of similar length, with their row numbers."""
         lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
         for rows in sorted_buckets(lengths, max_rows=self.batch_rows):
             yield rows, collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
-
-
-def ranked(words: Iterable[WordImportance]) -> list[WordImportance]:
-    """Most important first; ties go to the more frequent word, then by alphabet."""
-    return sorted(words, key=lambda w: (-w.score, -w.count, w.word))
-
-
-def by_count(words: Iterable[WordImportance]) -> list[WordImportance]:
-    """Most frequent first; ties by alphabet."""
-    return sorted(words, key=lambda w: (-w.count, w.word))
 
 
 def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:

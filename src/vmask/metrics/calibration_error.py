@@ -48,6 +48,21 @@ class CalibrationError(PredictionMetric):
 
     def measure(self, subject: Subject) -> Iterator[Series]:
         """One record per text."""
-        confidence = subject.probabilities.max(1).astype(np.float64)
-        bins = np.clip(np.ceil(confidence * self.options.bins) - 1, 0, self.options.bins - 1)
-        yield Series(np.stack([bins, confidence, subject.labels == subject.predicted], 1).astype(np.float64))
+        assert subject.labels is not None
+        right = np.equal(subject.labels, subject.predicted)
+        yield Series(calibration_records(subject.probabilities, right, self.options.bins))
+
+
+def calibration_records(
+    probabilities: NDArray[np.float32], right: NDArray[np.bool_], bins: int = CalibrationOptions.bins
+) -> NDArray[np.float64]:
+    """(N, 3) number of the bin, probability of the predicted class, and whether that is right.
+
+    Args:
+        probabilities: (N, C).
+        right: (N,) whether each prediction is right.
+        bins: number of bins of equal width.
+    """
+    confidence = probabilities.max(1).astype(np.float64)
+    numbers = np.clip(np.ceil(confidence * bins) - 1, 0, bins - 1)
+    return np.stack([numbers, confidence, right], 1).astype(np.float64)

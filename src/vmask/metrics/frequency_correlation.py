@@ -29,7 +29,7 @@ from vmask.metrics import METRICS
 from vmask.metrics.contract import ModelMetric, Series, Subject
 
 if TYPE_CHECKING:
-    from vmask.inference.predictor import WordImportance
+    from vmask.inference.word_importance import WordImportance
 
 
 def frequency_correlation(words: Sequence[WordImportance]) -> float:

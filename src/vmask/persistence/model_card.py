@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vmask.training.calibrate import how_calibrated
+
 if TYPE_CHECKING:
     from vmask.training.trained_model import TrainedModel
 
@@ -58,6 +60,8 @@ def model_card(trained: TrainedModel) -> str:
         lines.append("| stages | trained without a mask first, then with it and with frozen word vectors |")
     if "test_accuracy" in about:
         lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
+    if how := how_calibrated(about.get("calibration")):
+        lines.append(f"| probabilities | {how.partition('probabilities ')[2]} |")
     lines += [f"| seed | {plan.train.seed} |", *_edit_lines(about.get("edits")), ""]
     if trained.predictor.ranks_words:
         words = trained.predictor.word_importance(TOP_MIN_COUNT)[:TOP_WORDS]

@@ -30,8 +30,8 @@ from vmask.text.tokenizer_file import LIMIT_BYTES
 from vmask.training.run_config import Plan
 from vmask.training.trained_model import TrainedModel
 
-FORMAT, UNSIGNED = 2, 1
-"""The current format, and an older one without a digest of the configuration."""
+FORMAT, UNSIGNED = 3, 1
+"""The current format, and the first, without a digest of the configuration; those between are read too."""
 CONFIG, WEIGHTS, TOKENIZER, CARD, REPORT = (
     "config.json",
     "model.safetensors",
@@ -55,12 +55,12 @@ _KINDS = {
 """Required keys of `config.json` besides its format."""
 _FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("text", "label", "dataset", "source", "source_sha256", "dataset_fingerprint"), str),
-    **dict.fromkeys(("fingerprint", "encoder", "merging"), str),
+    **dict.fromkeys(("fingerprint", "encoder", "merging", "skipped", "note"), str),
     **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
-    **dict.fromkeys(("accuracy_before", "accuracy_after"), (int, float)),
+    **dict.fromkeys(("accuracy_before", "accuracy_after", "temperature"), (int, float)),
     **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
     **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "only", "unknown"), list),
-    **dict.fromkeys(("coverage", "edits", "cost"), dict),
+    **dict.fromkeys(("coverage", "edits", "cost", "calibration", "on_dev", "on_test"), dict),
 }
 """Types of the facts about data and training; other keys may have any value."""
 _UNKNOWN: dict[str, dict[str, Any]] = {
@@ -200,6 +200,7 @@ def is_report(path: Path) -> bool:
 
 
 def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str]) -> dict[str, Any]:
+    calibration = trained.predictor.calibration
     config = {
         "format": FORMAT,
         "vmask": __version__,
@@ -207,6 +208,7 @@ def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str
         "plan": trained.plan.to_dict(),
         "params": dict(trained.params),
         **trained.predictor.stored_config(),
+        "calibration": None if calibration is None else calibration.to_dict(),
         "data": trained.data,
         "best_epoch": trained.best_epoch,
         "history": trained.history,
@@ -272,7 +274,7 @@ def read_config(path: Path) -> dict[str, Any]:
         number = config["format"]
     except (DataError, TypeError, KeyError, OSError):
         raise ModelFolderError(f"{path / CONFIG} is damaged: it is not our JSON. Copy the model folder anew.") from None
-    if number not in (FORMAT, UNSIGNED):
+    if number not in range(UNSIGNED, FORMAT + 1):
         raise ModelFolderError(
             f"{path} has format {number!r:.20}; this version of vmask reads format {FORMAT}. "
             "Install the vmask that wrote it "

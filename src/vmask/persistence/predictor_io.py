@@ -13,6 +13,7 @@ from torch import Tensor
 
 from vmask._core.parsing import read_text
 from vmask.errors import ModelFolderError
+from vmask.inference.calibration import read_calibration
 from vmask.inference.piece_predictor import PiecePredictor, WordTable
 from vmask.inference.predictor import VECTORS, TextPredictor, WordPredictor
 from vmask.models import MODELS
@@ -75,7 +76,8 @@ def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights:
         raise ModelFolderError(f"{empty[0]} is empty")
     stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
     with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
-        return _READERS[MODELS.get(plan.model).reads](stored)
+        predictor = _READERS[MODELS.get(plan.model).reads](stored)
+    return predictor.calibrated(read_calibration(config.get("calibration"), len(config["labels"])))
 
 
 def _read_pieces(stored: _Stored) -> PiecePredictor:

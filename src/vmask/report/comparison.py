@@ -21,7 +21,7 @@ from vmask.text.words import chunks
 
 if TYPE_CHECKING:
     from vmask.evaluation.compare import Comparison
-    from vmask.inference.predictor import WordImportance
+    from vmask.inference.word_importance import WordImportance
 
 SHOWN = 20
 """Texts that are shown, at most."""

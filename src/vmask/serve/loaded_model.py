@@ -20,7 +20,8 @@ from vmask.data.downloads import ASSETS, cache_dir
 from vmask.data.recorded_source import dataset_of
 from vmask.errors import PluginError, VmaskError
 from vmask.explain.contract import Explainer
-from vmask.inference.predictor import TextPredictor, WordImportance
+from vmask.inference.predictor import TextPredictor
+from vmask.inference.word_importance import WordImportance
 from vmask.serve.http_errors import NotFound
 from vmask.serve.page import applicable_explainers
 from vmask.serve.queries import slice_positions

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from vmask.config import NoOptions
 from vmask.errors import MissingExtra, TrackerWarning
-from vmask.inference.predictor import WordImportance
+from vmask.inference.word_importance import WordImportance
 from vmask.trackers import TRACKERS
 from vmask.training.progress import ProgressCallback, StopTraining
 

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from vmask.errors import ModelFolderError
 from vmask.inference.edits import Edit, find
-from vmask.inference.predictor import TextPredictor, WordImportance
+from vmask.inference.predictor import TextPredictor
+from vmask.inference.word_importance import WordImportance
 from vmask.masks import MASKS
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.training.baseline import NAMES, baseline_of, set_baseline

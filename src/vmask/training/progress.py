@@ -15,7 +15,7 @@ from vmask._core.terminal import make_console
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from vmask.inference.predictor import WordImportance
+    from vmask.inference.word_importance import WordImportance
 
 
 class StopTraining(Exception):

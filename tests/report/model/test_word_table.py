@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vmask.inference.predictor import WordImportance, ranked
+from vmask.inference.word_importance import WordImportance, ranked
 from vmask.report.model.test_scores import predict
 from vmask.report.model.word_table import few, words_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vmask.evaluation.result import without_nan
@@ -212,11 +212,15 @@ class Calibration:
         error: expected calibration error.
         bins: those that have texts, from unsure to sure.
         too_sure: mean probability less accuracy; below 0 the model is surer than it says.
+        how: what was fitted on dev; empty if nothing is known of it.
+        effects: split -> its number of texts, and scores before and after.
     """
 
     error: Estimate
     bins: tuple[Bin, ...]
     too_sure: float
+    how: str = ""
+    effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from vmask.report.model.charts import (
 from vmask.report.model.content import ClassScore, Content, Word, Words
 from vmask.report.model.word_table import CLEAR, MIN_COUNT, PRIOR, frequent_enough
 from vmask.report.svg import Scale
+from vmask.training.calibrate import NAMES
 
 SECTIONS = {
     "accuracy": "Accuracy",
@@ -70,6 +71,7 @@ def render(content: Content) -> str:
         two_stages=last_of_first_stage(content.training.epochs) > 0,
         annealed=annealing_epochs(content.training.epochs)[1] > 0,
         reliability=reliability(content.calibration),
+        score_names=NAMES,
         signs={view.method: view.signed for example in content.texts.examples for view in example.explanations},
         describe=EXPLAINERS.describe,
         characters=CHARACTERS,

@@ -32,6 +32,7 @@ from vmask.report.model.content import (
     Rival,
     Scores,
 )
+from vmask.training.calibrate import effects_of, how_calibrated
 
 MOST_TEXTS, MOST_CHARACTERS = 50_000, 30_000_000
 """Training texts, and characters of them, that a report looks at, at most: more would take minutes and gigabytes."""
@@ -212,8 +213,13 @@ def confused(names: Sequence[str], table: Sequence[Sequence[int]], most: int = M
     return tuple(sorted(pairs, key=lambda pair: -pair.texts)[:most])
 
 
-def calibration(predictions: Predicted) -> Calibration:
-    """How far probabilities are from the truth, and the bins that this is measured in."""
+def calibration(predictions: Predicted, about: Any = None) -> Calibration:
+    """How far probabilities are from the truth, and the bins that this is measured in.
+
+    Args:
+        predictions: what the model says of the texts.
+        about: the facts about what was fitted on dev, see `vmask.training.calibrate`.
+    """
     metric = CalibrationError()
     (series,) = metric.measure(predictions.subject)
     records, count = series.values, metric.options.bins
@@ -224,7 +230,8 @@ def calibration(predictions: Predicted) -> Calibration:
             right = mean_interval(inside[:, 2])
             bins.append(Bin(at / count, (at + 1) / count, float(inside[:, 1].mean()), right))
     too_sure = float(records[:, 1].mean() - records[:, 2].mean())
-    return Calibration(_in_range(estimated(metric, records)), tuple(bins), too_sure)
+    error = _in_range(estimated(metric, records))
+    return Calibration(error, tuple(bins), too_sure, how_calibrated(about), effects_of(about))
 
 
 def _estimate(metric: ModelMetric, subject: Subject) -> Estimate:

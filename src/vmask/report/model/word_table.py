@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from vmask.data.datasets import Split
 from vmask.data.labels import as_label
 from vmask.evaluation.result import estimated
-from vmask.inference.predictor import WordImportance
+from vmask.inference.word_importance import WordImportance
 from vmask.metrics.contract import Subject
 from vmask.metrics.frequency_correlation import FrequencyCorrelation
 from vmask.report.figures.scatter import NAMED
