@@ -19,7 +19,7 @@ PYTEST := PYTHONDONTWRITEBYTECODE= OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 
 CHAOS := kills inputs folders requests
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-full test-floor floors check format lint types bench bench-processes bench-encoders bench-explain bench-metrics bench-cluster bench-serve load-serve chaos chaos-sample readme reproduction reproduction-check clean
+.PHONY: help install demo test test-full test-floor floors check format lint types bench bench-processes bench-encoders bench-explain bench-metrics bench-cluster bench-grid bench-serve load-serve chaos chaos-cluster chaos-sample readme reproduction reproduction-check clean
 
 help: ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -81,6 +81,10 @@ bench-metrics: $(STAMP) ## Measure how long an evaluation takes (DATA with sst2;
 bench-cluster: $(STAMP) ## Measure workers of Ray against a plain loop (DATA with sst2; MODEL, or a small one is trained)
 	$(BIN)/python benchmarks/cluster.py $(if $(DATA),--data-dir $(DATA)) $(if $(MODEL),--model $(MODEL))
 
+bench-grid: $(STAMP) ## Measure what an engine adds to every cell of a grid (EXPERIMENT, a file: what it would take on a cluster)
+	$(BIN)/python benchmarks/grid_engines.py
+	$(if $(EXPERIMENT),$(BIN)/python benchmarks/grid_engines.py --project $(EXPERIMENT) $(if $(DATA),--data-dir $(DATA)))
+
 load-serve: $(STAMP) ## Ten minutes of mixed load on the server (MODEL, a model folder, or a small one is trained)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/load_serve.py --minutes 10 $(if $(MODEL),--model $(MODEL))
 
@@ -89,6 +93,9 @@ bench-serve: $(STAMP) ## Measure the server under load (MODEL, a CNN that was tr
 
 chaos: $(STAMP) ## Attack vmask from outside; rewrites chaos/results.json and docs/reliability.md
 	$(BIN)/python -m chaos --out chaos/results.json; code=$$?; $(BIN)/python scripts/update_reliability.py; exit $$code
+
+chaos-cluster: $(STAMP) ## Kill workers, nodes and drivers of a grid on a cluster; rewrites chaos/cluster.json and docs/reliability.md
+	$(BIN)/python -m chaos.cluster --out chaos/cluster.json; code=$$?; $(BIN)/python scripts/update_reliability.py; exit $$code
 
 chaos-sample: $(STAMP) ## Run a sample of these attacks: three minutes at most
 	printf '%s\n' $(CHAOS) | xargs -n 1 -P 2 $(BIN)/python -m chaos --share 0.05 --seconds 35

@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> dict:
     return {**facts(), "ray": ray_version, "repeats": args.repeats, "start": start, "methods": results}
 
 
-def table(path: Path) -> str:
+def table(path: Path = RESULT) -> str:
     """A result file as Markdown."""
     result = json.loads(path.read_text(encoding="utf-8"))
     head = ("method", "texts", "what", "median", "smallest to largest", "bar")
@@ -135,7 +135,14 @@ def table(path: Path) -> str:
             what, spread = row["what"].partition(": ")[2], f"{row['min']:.2f} to {row['max']:.2f}"
             cells = (method["method"], f"{method['texts']:,}", what, f"{row['median']:.2f}")
             lines.append(f"| {' | '.join((*cells, spread, bar))} |")
-    return "\n".join(lines)
+    start = result["start"]
+    loaded = ", ".join(
+        f"{name(int(count))} {seconds:.1f} s" for count, seconds in start["seconds_until_loaded"].items()
+    )
+    took = (
+        f"Not in it, once: starting Ray {start['ray_seconds']:.1f} s, then until all have loaded the model: {loaded}."
+    )
+    return "\n".join([*lines, "", took])
 
 
 def main() -> int:

@@ -9,8 +9,9 @@ is not counted; `plain` does the same jobs one after the other in the driver's o
 overhead of an engine is its time less that of `plain`, for each cell.
 
 The projection starts the tasks of an experiment in their order on a number of workers, each as soon as what it needs is
-done, with times estimated from the results so far and the overhead that was measured; the driver writes one file after
-the other.
+done, with times estimated from the results so far and the overhead of Ray that was measured. The driver takes one
+result after the other, each for as much processor time as a trivial one took here, and as writing a file of this
+experiment takes. What data and models take to travel is not in it.
 """
 
 from __future__ import annotations
@@ -120,6 +121,7 @@ def measure(cells: int, repeats: int) -> dict:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore", VmaskWarning)
     milliseconds: dict[str, list[float]] = {"plain": [], "local": [], "ray": []}
+    driver: dict[str, list[float]] = {name: [] for name in milliseconds}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         part = cells // repeats
@@ -130,11 +132,12 @@ def measure(cells: int, repeats: int) -> dict:
                 for engine_name in turns(made, repeat):
                     engine, places = made[engine_name]
                     grid = Grid(experiment, places, where=Where(seeds=seeds))
-                    started = time.perf_counter()
+                    started, worked = time.perf_counter(), time.process_time()
                     count = grid.run(1, lambda *_: None, engine=engine)
                     assert count["done"] == part, count
                     if repeat:  # the first starts the workers
                         milliseconds[engine_name].append(1000 * (time.perf_counter() - started) / part)
+                        driver[engine_name].append(1000 * (time.process_time() - worked) / part)
     rows = {}
     for engine_name, values in milliseconds.items():
         added = [value - plain for value, plain in zip(values, milliseconds["plain"], strict=True)]
@@ -143,6 +146,7 @@ def measure(cells: int, repeats: int) -> dict:
             "added": round(statistics.median(added), 1),
             "least": round(min(added), 1),
             "most": round(max(added), 1),
+            "driver": round(statistics.median(driver[engine_name]), 1),
         }
         print(engine_name, rows[engine_name], flush=True)
     return {"cells": cells, "repeats": repeats, "engines": rows, **facts()}
@@ -155,14 +159,14 @@ def write_seconds(folder: Path) -> float:
     paths = sorted(folder.rglob("cells/*.json"))[:200]
     with tempfile.TemporaryDirectory() as name:
         store = Store(Path(name))
-        started = time.perf_counter()
+        started = time.process_time()
         for path in paths:
             store.write(Path(name) / path.name, store.read(path))
-        return (time.perf_counter() - started) / len(paths)
+        return (time.process_time() - started) / len(paths)
 
 
-def simulate(tasks: list, needs: dict, seconds: dict, workers: int, overhead: float, write: float) -> float:
-    """Seconds until the last file is written."""
+def simulate(tasks: list, needs: dict, seconds: dict, workers: int, overhead: float, driver: float) -> float:
+    """Seconds until the driver has taken the last result."""
     order = {task: number for number, task in enumerate(tasks)}
     unmet = {task: set(needs[task]) & order.keys() for task in tasks}
     followers: dict = {task: [] for task in tasks}
@@ -172,19 +176,29 @@ def simulate(tasks: list, needs: dict, seconds: dict, workers: int, overhead: fl
     ready = [order[task] for task in tasks if not unmet[task]]
     heapq.heapify(ready)
     running: list[tuple[float, int]] = []
-    now, written = 0.0, 0.0
+    now = 0.0
     while ready or running:
         while ready and len(running) < workers:
             number = heapq.heappop(ready)
             heapq.heappush(running, (now + overhead + seconds[tasks[number]], number))
         ended, number = heapq.heappop(running)
-        written = max(written, ended) + write  # one file after the other
-        now = written
+        now = max(now, ended) + driver  # one result after the other
         for follower in followers[tasks[number]]:
             unmet[follower].discard(tasks[number])
             if not unmet[follower]:
                 heapq.heappush(ready, order[follower])
-    return written
+    return now
+
+
+def longest_chain(tasks: list, needs: dict, seconds: dict) -> list:
+    """The tasks that need one another and take longest together, in their order."""
+    chains: dict = {}
+    for task in tasks:  # what a task needs comes before it
+        before = max(
+            (chains[one] for one in needs[task] if one in chains), default=(0.0, []), key=lambda chain: chain[0]
+        )
+        chains[task] = (before[0] + seconds[task], [*before[1], task])
+    return max(chains.values(), key=lambda chain: chain[0])[1]
 
 
 def project(file: str, data_dir: str | None) -> dict:
@@ -201,38 +215,60 @@ def project(file: str, data_dir: str | None) -> dict:
     known = [task for task in grid.tasks if seconds[task] is not None]
     needs = {task: needs_of(task, experiment) for task in known}
     measured = json.loads(RESULT.read_text(encoding="utf-8"))
-    overhead = max(measured["engines"]["ray"]["added"], 0.0) / 1000
-    write = write_seconds(Path(experiment.out))
-    chain: dict = {}
-    for task in known:  # in their order: what a task needs comes before it
-        chain[task] = seconds[task] + max((chain[one] for one in needs[task] if one in chain), default=0.0)
+    ray = measured["engines"]["ray"]
+    overhead, write = max(ray["added"], 0.0) / 1000, write_seconds(Path(experiment.out))
+    driver = ray["driver"] / 1000 + write
+    chain = longest_chain(known, needs, seconds)
     total = sum(seconds[task] for task in known)
-    hours = {str(number): simulate(known, needs, seconds, number, overhead, write) / 3600 for number in WORKERS}
+    hours = {str(number): simulate(known, needs, seconds, number, overhead, driver) / 3600 for number in WORKERS}
     return {
         "experiment": experiment.name,
         "tasks": len(known),
         "without_estimate": len(grid.tasks) - len(known),
         "core_hours": round(total / 3600, 2),
-        "longest_chain_hours": round(max(chain.values()) / 3600, 3),
-        "driver_write_seconds": round(write, 4),
-        "driver_writes_hours": round(write * len(known) / 3600, 3),
+        "overhead_hours": round(overhead * len(known) / 3600, 3),
+        "longest_chain": {task.title: round(seconds[task] / 3600, 3) for task in chain},
+        "write_milliseconds": round(1000 * write, 1),
+        "driver_hours": round(driver * len(known) / 3600, 3),
         "hours": {number: round(value, 3) for number, value in hours.items()},
         "facts": facts(),
     }
 
 
 def table() -> str:
+    if not RESULT.is_file():
+        return "Not run yet."
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    lines = ["| engine, one worker | ms a cell | added to a plain loop |", "|---|--:|--:|"]
+    lines = ["| engine, one worker | ms a cell | added to a plain loop | of the driver's processor |"]
+    lines.append("|---|--:|--:|--:|")
     for name, row in result["engines"].items():
-        added = "" if name == "plain" else f"{row['added']:.0f} ms ({row['least']:.0f} to {row['most']:.0f})"
-        lines.append(f"| {name} | {row['milliseconds']:.0f} | {added} |")
+        added = f"{row['added']:.0f} ms ({row['least']:.0f} to {row['most']:.0f}) | {row['driver']:.0f} ms"
+        lines.append(f"| {name} | {row['milliseconds']:.0f} | {' | ' if name == 'plain' else added} |")
     if projection := result.get("projection"):
-        lines += ["", "| workers | hours | speed-up | core hours used |", "|--:|--:|--:|--:|"]
-        for number, hours in projection["hours"].items():
-            speed_up = projection["hours"]["1"] / hours
-            lines.append(f"| {int(number):,} | {hours:.2f} | {speed_up:.1f} | {projection['core_hours']:.1f} |")
+        lines += ["", *_projected(projection)]
     return "\n".join(lines)
+
+
+def _projected(found: dict) -> list[str]:
+    """What a grid would take on more workers, as a table with a sentence about its limits."""
+    work = found["core_hours"] + found["overhead_hours"]
+    lines = ["| workers | hours | times faster | core hours taken up | of these at work |", "|--:|--:|--:|--:|--:|"]
+    for number, hours in found["hours"].items():
+        workers, faster = int(number), found["hours"]["1"] / hours
+        taken = workers * hours
+        lines.append(f"| {workers:,} | {hours:.2f} | {faster:.1f} | {taken:,.0f} | {min(work / taken, 1):.0%} |")
+    unknown = f" ({found['without_estimate']:,} more have no estimate)" if found["without_estimate"] else ""
+    chain = found["longest_chain"]
+    longest, parts = sum(chain.values()), ", ".join(f"`{title}` {hours:.2f}" for title, hours in chain.items())
+    return [
+        *lines,
+        "",
+        f"{found['tasks']:,} pieces of `{found['experiment']}`{unknown} are {found['core_hours']:,.1f} core hours of "
+        f"work, to which Ray adds {found['overhead_hours']:.2f}. No number of workers is faster than the longest chain "
+        f"of pieces that need one another, {longest:.2f} hours ({parts}): more than about {work / longest:.0f} workers "
+        f"are of little use. The driver is busy for {found['driver_hours']:.3f} hours, of which writing takes "
+        f"{found['write_milliseconds']:.0f} ms a piece.",
+    ]
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from _facts import facts
 
 RESULT = Path(__file__).parent / "results" / "search.json"
 LISTS = {
-    "cnn": {"learning_rate": [0.001, 0.0003, 0.003, 0.0001, 0.01], "model__filters": [100, 200, 300, 50]},
+    "cnn": {"learning_rate": [0.001, 0.0003, 0.003, 0.0001, 0.01], "model__filters": [100, 50, 75, 25]},
     "base": {},
     "vmask": {"beta": [1.0, 0.3, 0.1]},
     "word_dropout": {"mask__p": [0.5, 0.2, 0.8]},
@@ -29,7 +29,7 @@ LISTS = {
 RANGES = {
     "cnn": {
         "learning_rate": {"low": 0.0001, "high": 0.01, "log": True},
-        "model__filters": {"low": 50, "high": 300, "step": 50},
+        "model__filters": {"low": 25, "high": 100, "step": 25},
     },
     "base": {},
     "vmask": {"beta": {"low": 0.1, "high": 1.0, "log": True}},

@@ -2,7 +2,7 @@
 
     python -m chaos.cluster --kills 50 --out chaos/cluster.json
 
-A cluster of several nodes on this machine does a grid of small cells while something is killed every few seconds. A
+A cluster of several nodes on this machine does a grid of small cells while something is killed every few results. A
 killed node is replaced, a killed driver is started again by the same command. In the end the result files are those of
 a grid that was left alone, but for times; no line of a driver names a piece as done twice; and no process of the
 cluster is left.
@@ -20,15 +20,18 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 CELLS = 60
 NODES = 3
-PAUSE = (1.0, 6.0)
-"""Shortest and longest time between two kills, in seconds."""
-MAY_DIFFER = ("seconds", "seconds_per_epoch", "memory_mb", "resumed", "facts")
+STRUCK = 0.8
+"""Share of the grid over which the kills are spread."""
+PAUSE = 2.0
+"""Most seconds from a result to the kill after it, at random."""
+MAY_DIFFER = ("seconds", "seconds_per_epoch", "memory_mb", "resumed")
 
 
 def write_experiment(folder: Path) -> Path:
@@ -36,7 +39,7 @@ def write_experiment(folder: Path) -> Path:
     words = ("good fine great", "bad poor awful")
     rows = [f"{words[number % 2]} {number},{number % 2}" for number in range(60)]
     (folder / "texts.csv").write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
-    options = "{embeddings: random, epochs: 8, patience: 0, batch_size: 20, model__filters: 2}"
+    options = "{embeddings: random, epochs: 40, patience: 0, batch_size: 20, model__filters: 2}"
     path = folder / "cells.yaml"
     path.write_text(
         f"models: {{cnn: {options}}}\n"
@@ -57,11 +60,16 @@ class Nodes:
         self.cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         self.nodes = [self.add() for _ in range(NODES)]
 
-    def add(self):
+    def add(self, tries: int = 3):
         """A new node."""
         self.number += 1
         cache = self.folder / f"node-{self.number}"
-        return self.cluster.add_node(num_cpus=1, env_vars={"VMASK_CACHE": str(cache), "OMP_NUM_THREADS": "1"})
+        try:
+            return self.cluster.add_node(num_cpus=1, env_vars={"VMASK_CACHE": str(cache), "OMP_NUM_THREADS": "1"})
+        except Exception:  # a busy machine takes longer to start a node than Ray waits
+            if tries == 1:
+                raise
+            return self.add(tries - 1)
 
     def kill(self, stream: random.Random) -> None:
         """Kill a node, and add another."""
@@ -69,9 +77,14 @@ class Nodes:
         self.cluster.remove_node(node, allow_graceful=False)
         self.nodes.append(self.add())
 
-    def workers(self) -> list[psutil.Process]:
-        """Processes that do jobs now."""
-        return [one for one in psutil.Process().children(recursive=True) if _title(one).startswith("ray::_do")]
+    def kill_worker(self, stream: random.Random) -> bool:
+        """Kill a process that does a piece now, if there is one: Ray gives it the title of its piece."""
+        found = [one for one in psutil.Process().children(recursive=True) if _title(one).startswith("ray::texts--")]
+        with suppress(psutil.NoSuchProcess):  # it has just ended
+            if found:
+                stream.choice(found).kill()
+                return True
+        return False
 
 
 def _title(process: psutil.Process) -> str:
@@ -119,6 +132,7 @@ def results(folder: Path) -> dict:
         history = [{key: value for key, value in row.items() if key != "seconds"} for row in record.get("history", [])]
         found[path.relative_to(folder).as_posix()] = {
             **{key: value for key, value in record.items() if key not in MAY_DIFFER},
+            "facts": {key: value for key, value in record.get("facts", {}).items() if key != "commit"},
             "history": history,
         }
     return found
@@ -132,28 +146,34 @@ def attack(kills: int, seed: int, folder: Path) -> dict:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "VMASK_CACHE": str(folder / "cache")}
     apart = ["--out", str(folder / "alone"), "--models", str(folder / "alone-models")]
     subprocess.run([*alone, *apart], env=environment, check=True, stdout=subprocess.DEVNULL)
+    whole, out = results(folder / "alone"), folder / "out"
     nodes = Nodes(folder)
     children = set(psutil.Process().children(recursive=True))
     driver = Driver(file, folder, nodes.cluster.address)
     started = time.monotonic()
-    while struck.total() < kills and driver.process.poll() is None:
-        time.sleep(stream.uniform(*PAUSE))
-        what = stream.choice(("worker", "worker", "node", "driver"))
+    try:
+        while struck.total() < kills and driver.process.poll() is None:
+            if len(list(out.rglob("*.json"))) < STRUCK * len(whole) * struck.total() / kills:
+                time.sleep(0.1)
+                continue
+            time.sleep(stream.uniform(0, PAUSE))
+            what = stream.choice(("worker", "worker", "node", "driver"))
+            children |= set(psutil.Process().children(recursive=True))
+            if what == "driver":
+                driver.kill()
+            elif what == "node":
+                nodes.kill(stream)
+            elif not nodes.kill_worker(stream):
+                continue
+            struck[what] += 1
+            print(f"\r{struck.total()} of {kills} kills", end="", file=sys.stderr, flush=True)
+        code = driver.process.wait(timeout=1800)
         children |= set(psutil.Process().children(recursive=True))
-        if what == "driver":
-            driver.kill()
-        elif what == "node":
-            nodes.kill(stream)
-        elif workers := nodes.workers():
-            stream.choice(workers).kill()
-        else:
-            continue
-        struck[what] += 1
-        print(f"\r{struck.total()} of {kills} kills", end="", file=sys.stderr, flush=True)
-    code = driver.process.wait(timeout=1800)
-    nodes.cluster.shutdown()
+    finally:
+        driver.process.kill()
+        nodes.cluster.shutdown()
     _, alive = psutil.wait_procs(children, timeout=60)
-    whole, found, done = results(folder / "alone"), results(folder / "out"), driver.done()
+    found, done = results(out), driver.done()
     return {
         "cells": CELLS,
         "seed": seed,
@@ -188,7 +208,7 @@ def main() -> int:
     if args.out:
         args.out.write_text(json.dumps({**found, **facts()}, indent=1) + "\n", encoding="utf-8")
     failed = found["exit_code"] or found["missing_or_different"] or found["done_twice"] or found["processes_left"]
-    return 1 if failed else 0
+    return 1 if failed or sum(found["kills"].values()) < args.kills else 0
 
 
 if __name__ == "__main__":

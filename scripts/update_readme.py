@@ -225,6 +225,8 @@ PARTS: dict[Path, dict[str, Callable[[], str]]] = {
         "explaining": benchmark("bench_explain", "table"),
         "speed": speed,
         "processes": benchmark("bench_processes", "table"),
+        "cluster": benchmark("cluster", "table"),
+        "grid engines": benchmark("grid_engines", "table"),
         "cost": benchmark("bench_encoders", "table"),
         "serving": serving,
         "accuracy": benchmark("accuracy", "table"),

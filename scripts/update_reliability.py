@@ -1,9 +1,9 @@
-"""Write the tables of docs/reliability.md from chaos/results.json, which `make chaos` makes.
+"""Write the tables of docs/reliability.md from chaos/results.json and chaos/cluster.json, which `make chaos` makes.
 
     python scripts/update_reliability.py
 
 The promises stand in the document itself, outside the marks. `tests/test_reliability.py` checks that the tables are
-those of the file.
+those of the files.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from update_readme import part, replaced
 ROOT = Path(__file__).parents[1]
 CHAOS = ROOT / "chaos"
 RESULTS, DOC = CHAOS / "results.json", ROOT / "docs" / "reliability.md"
-NAME = "chaos"
+CLUSTER_RESULTS = CHAOS / "cluster.json"
+NAME, CLUSTER = "chaos", "cluster"
+"""The parts of the document."""
 NONE = "No results yet: `make chaos` makes them."
+NONE_OF_CLUSTER = "No results yet: `make chaos-cluster` makes them."
 
 
 def tables(results: dict[str, Any]) -> str:
@@ -40,9 +43,35 @@ def current() -> str:
     return tables(json.loads(RESULTS.read_text(encoding="utf-8"))) if RESULTS.is_file() else NONE
 
 
-def written() -> str:
-    """The tables that the document has."""
-    return part(DOC.read_text(encoding="utf-8"), NAME)
+def cluster_table(found: dict[str, Any]) -> str:
+    """What was killed while a grid ran on a cluster, and what came of it."""
+    rows = [
+        "| killed | times |",
+        "|---|--:|",
+        *(f"| {what} | {times} |" for what, times in sorted(found["kills"].items())),
+    ]
+    kept = ("missing_or_different", "done_twice", "processes_left")
+    bad = [f"- {name.replace('_', ' ')}: `{one}`" for name in kept for one in found[name]]
+    missing, twice, left = (len(found[name]) for name in kept)
+    kills, minutes = sum(found["kills"].values()), found["seconds"] / 60
+    outcome = (
+        f"**{kills} kills over {found['cells']} cells: of {found['files']} files {missing} missing or different, "
+        f"{twice} pieces done twice, {left} processes left**, exit code {found['exit_code']} "
+        f"(seed {found['seed']}; {minutes:.0f} minutes). {_made_by(found)}"
+    )
+    return "\n\n".join(filter(None, [outcome, "\n".join(rows), "\n".join(bad)]))
+
+
+def current_cluster() -> str:
+    """The table of the file of results of clusters; a sentence where there is none."""
+    if not CLUSTER_RESULTS.is_file():
+        return NONE_OF_CLUSTER
+    return cluster_table(json.loads(CLUSTER_RESULTS.read_text(encoding="utf-8")))
+
+
+def written(name: str = NAME) -> str:
+    """The tables that a part of the document has."""
+    return part(DOC.read_text(encoding="utf-8"), name)
 
 
 def _head(results: dict[str, Any]) -> str:
@@ -51,11 +80,15 @@ def _head(results: dict[str, Any]) -> str:
     share = "" if results["share"] >= 1 else f", a sample of {results['share']:.0%}"
     minutes = sum(one["seconds"] for one in suites) / 60
     slowest = max(one["slowest"] for one in suites)
-    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     return (
         f"**{cases:,} cases, {failures} failures** (seed {results['seed']}{share}; {minutes:.0f} minutes, the slowest "
-        f"case {slowest:.1f} s). Commit {results['commit'] or 'unknown'}; {results['machine']}; {versions}."
+        f"case {slowest:.1f} s). {_made_by(results)}"
     )
+
+
+def _made_by(results: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
+    return f"Commit {results['commit'] or 'unknown'}; {results['machine']}; {versions}."
 
 
 def _about(suite: str) -> str:
@@ -76,7 +109,8 @@ def _line(failure: str) -> str:
 
 
 def main() -> None:
-    DOC.write_text(replaced(DOC.read_text(encoding="utf-8"), NAME, current()), encoding="utf-8")
+    text = replaced(DOC.read_text(encoding="utf-8"), NAME, current())
+    DOC.write_text(replaced(text, CLUSTER, current_cluster()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""docs/reliability.md has the tables that chaos/results.json gives."""
+"""docs/reliability.md has the tables that chaos/results.json and chaos/cluster.json give."""
 
 import sys
 from pathlib import Path
@@ -37,6 +37,31 @@ def test_the_document_has_the_tables_of_the_results():
     assert update_reliability.written() == update_reliability.current(), "run: python scripts/update_reliability.py"
 
 
+def test_the_document_has_the_table_of_the_cluster():
+    found = update_reliability.written(update_reliability.CLUSTER)
+    assert found == update_reliability.current_cluster(), "run: python scripts/update_reliability.py"
+
+
+def test_every_fault_of_a_cluster_is_named():
+    found = {
+        "cells": 60,
+        "seed": 3,
+        "kills": {"worker": 30, "node": 20},
+        "exit_code": 2,
+        "files": 91,
+        "missing_or_different": ["cells/a.json"],
+        "done_twice": [],
+        "processes_left": ["ray::IDLE"],
+        "seconds": 90,
+        **{name: SAMPLE[name] for name in ("versions", "machine", "commit")},
+    }
+    made = update_reliability.cluster_table(found)
+    assert "50 kills over 60 cells: of 91 files 1 missing or different, 0 pieces done twice, 1 processes" in made
+    assert "exit code 2 (seed 3; 2 minutes). Commit 0123456789; Linux" in made
+    assert "| node | 20 |\n| worker | 30 |" in made
+    assert made.endswith("- missing or different: `cells/a.json`\n- processes left: `ray::IDLE`")
+
+
 def test_cases_and_failures_are_counted_by_suite_and_group():
     made = update_reliability.tables(SAMPLE)
     assert "**1,203 cases, 2 failures** (seed 0, a sample of 50%; 2 minutes, the slowest case 2.5 s)" in made
@@ -62,12 +87,14 @@ def test_a_full_run_without_failures_says_so():
 
 def test_the_document_is_rewritten_between_its_marks(tmp_path, monkeypatch):
     before = update_reliability.DOC.read_text(encoding="utf-8")
+    monkeypatch.setattr(update_reliability, "CLUSTER_RESULTS", tmp_path / "cluster.json")
     doc, results = tmp_path / "reliability.md", tmp_path / "results.json"
     doc.write_text(before, encoding="utf-8")
     monkeypatch.setattr(update_reliability, "DOC", doc)
     monkeypatch.setattr(update_reliability, "RESULTS", results)
     update_reliability.main()
     assert update_reliability.written() == update_reliability.NONE
+    assert update_reliability.written(update_reliability.CLUSTER) == update_reliability.NONE_OF_CLUSTER
     results.write_text(update_reliability.json.dumps(SAMPLE), encoding="utf-8")
     update_reliability.main()
     assert update_reliability.written() == update_reliability.tables(SAMPLE)

@@ -122,6 +122,8 @@ def test_a_dry_run_estimates_by_like_pieces(grid, copy):
     more = [{**BLOCK, "seeds": "0-3"}]
     ran = grid("--dry-run", "--jobs", "2", grid=more, stages=None)
     assert ran.lines[-1] == "4 pieces to do: about 2.0 hours with --jobs 2, by what others like them took"
+    ran = grid("--dry-run", "--engine", "ray", grid=more, stages=None)
+    assert ran.lines[-1] == "4 pieces to do: about 4.0 hours on one CPU, by what others like them took"
     said = grid("--dry-run", "--json", grid=more, stages=None).json
     assert said["pieces"] == {"done": 6, "missing": 4}
     assert (said["to_do"], said["seconds_estimated"], said["without_estimate"]) == (4, 4 * 3600, 0)

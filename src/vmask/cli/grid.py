@@ -71,10 +71,13 @@ def run(args: argparse.Namespace) -> int:
         "seconds_estimated": round(seconds),
         "without_estimate": unknown,
     }
+    time_line = _time_line(
+        len(left), seconds, unknown, f"with --jobs {args.jobs or 1}" if engine is None else "on one CPU"
+    )
     if args.dry_run:
-        _show_state(grid, states, args, summary, _time_line(len(left), seconds, unknown, args.jobs or 1))
+        _show_state(grid, states, args, summary, time_line)
         return 0
-    say(args, _time_line(len(left), seconds, unknown, args.jobs or 1))
+    say(args, time_line)
     count = _work(grid, engine, view, args)
     before = 0 if args.retry_failed else summary["pieces"].get("failed", 0)
     if args.json:
@@ -171,12 +174,12 @@ def _engine(grid: Grid, args: argparse.Namespace) -> Engine | None:
     return RayEngine(grid.experiment, grid.places, config.address)
 
 
-def _time_line(left: int, seconds: float, unknown: int, jobs: int) -> str:
+def _time_line(left: int, seconds: float, unknown: int, by: str) -> str:
     from vmask.cli.grid_view import span
 
     if not left:
         return "nothing to do"
-    known = f"about {span(seconds)} with --jobs {jobs}, by what others like them took" if unknown < left else ""
+    known = f"about {span(seconds)} {by}, by what others like them took" if unknown < left else ""
     rest = f"no time is known yet for {unknown} of them" if unknown else ""
     return f"{left} pieces to do: {'; '.join(filter(None, (known, rest)))}"
 

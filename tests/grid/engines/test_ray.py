@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from pathlib import Path
 
 import psutil
 import pytest
@@ -27,6 +28,7 @@ pytest.importorskip("ray", reason="needs the extra 'ray'")
 pytestmark = [pytest.mark.full, pytest.mark.skipif(sys.platform == "win32", reason="no signals")]
 PATIENCE = 300
 """Seconds to wait for what takes a few, on a machine that has other things to do."""
+SMOKE = Path(__file__).parents[3] / "experiments" / "smoke.yaml"
 LONGER = {"cnn": {**TINY["models"]["cnn"], "epochs": 30, "patience": 0}}
 """Trainings that last long enough to be killed in the middle."""
 
@@ -134,6 +136,29 @@ def test_a_node_and_then_the_driver_are_killed(start, alone, cluster, tmp_path):
     assert ", 0 failed, 0 skipped, " in out, err
     assert all(number == 1 for number in (done(err) + done(err_of_first)).values()), "nothing is done twice"
     assert differences(alone(file), tmp_path / "out") == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_smoke_grid_is_that_of_local_whoever_is_killed(start, cluster, tmp_path):
+    words = ["--out", tmp_path / "local", "--models", tmp_path / "local-models", "--jobs", 2, "--engine", "local"]
+    command = [str(word) for word in (sys.executable, "-m", "vmask", "grid", SMOKE, *words)]
+    environment = {**os.environ, "VMASK_CACHE": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    local = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert local.returncode == 0, local.stderr
+    pieces = len(files(tmp_path / "local"))
+
+    first = start(SMOKE)
+    wait_until(lambda: len(files(tmp_path / "out")) >= pieces // 4, first)
+    cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+    wait_until(lambda: len(files(tmp_path / "out")) >= pieces // 2, first)
+    os.kill(first.pid, signal.SIGKILL)
+    _, err_of_first = first.communicate()
+    cluster.add()
+    out, err = start(SMOKE).communicate()
+    assert ", 0 failed, 0 skipped, " in out, err
+    assert set((done(err) + done(err_of_first)).values()) == {1}, "nothing is done twice"
+    assert differences(tmp_path / "local", tmp_path / "out") == []
 
 
 @pytest.mark.slow
