@@ -184,6 +184,7 @@ def attack(kills: int, seed: int, folder: Path) -> dict:
         "missing_or_different": sorted(
             name for name in whole.keys() | found.keys() if whole.get(name) != found.get(name)
         ),
+        "errors": sorted({record["error"] for record in found.values() if record.get("status") == "failed"}),
         "done_twice": sorted(name for name, number in done.items() if number > 1),
         "processes_left": [_title(one) for one in alive if one.is_running() and one.status() != psutil.STATUS_ZOMBIE],
         "seconds": round(time.monotonic() - started),

@@ -50,9 +50,9 @@ def cluster_table(found: dict[str, Any]) -> str:
         "|---|--:|",
         *(f"| {what} | {times} |" for what, times in sorted(found["kills"].items())),
     ]
-    kept = ("missing_or_different", "done_twice", "processes_left")
+    kept = ("missing_or_different", "done_twice", "processes_left", "errors")
     bad = [f"- {name.replace('_', ' ')}: `{one}`" for name in kept for one in found[name]]
-    missing, twice, left = (len(found[name]) for name in kept)
+    missing, twice, left, _ = (len(found[name]) for name in kept)
     kills, minutes = sum(found["kills"].values()), found["seconds"] / 60
     outcome = (
         f"**{kills} kills over {found['cells']} cells: of {found['files']} files {missing} missing or different, "

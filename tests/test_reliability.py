@@ -52,6 +52,7 @@ def test_every_fault_of_a_cluster_is_named():
         "missing_or_different": ["cells/a.json"],
         "done_twice": [],
         "processes_left": ["ray::IDLE"],
+        "errors": ["The worker died 4 times."],
         "seconds": 90,
         **{name: SAMPLE[name] for name in ("versions", "machine", "commit")},
     }
@@ -59,7 +60,9 @@ def test_every_fault_of_a_cluster_is_named():
     assert "50 kills over 60 cells: of 91 files 1 missing or different, 0 pieces done twice, 1 processes" in made
     assert "exit code 2 (seed 3; 2 minutes). Commit 0123456789; Linux" in made
     assert "| node | 20 |\n| worker | 30 |" in made
-    assert made.endswith("- missing or different: `cells/a.json`\n- processes left: `ray::IDLE`")
+    assert made.endswith(
+        "- missing or different: `cells/a.json`\n- processes left: `ray::IDLE`\n- errors: `The worker died 4 times.`"
+    )
 
 
 def test_cases_and_failures_are_counted_by_suite_and_group():

@@ -25,7 +25,9 @@ from vmask.grid.provenance import facts
 from vmask.grid.worker import Places, Worker
 
 TRIES = 4
-"""Number of workers or machines that may die over a job before it counts as failed."""
+"""Number of workers that may die over a job before it counts as failed."""
+MOST_LOST = 20
+"""Number of machines that may die under a job, and of workers before they begin with it: that is not its fault."""
 MOST_FAULTS = 12
 """Number of jobs in a row that may fail before they begin."""
 TELL_AGAIN = 60.0
@@ -50,7 +52,7 @@ class RayEngine:
         self.experiment, self.places = experiment, replace(places, results=places.results.resolve())
         self._connection: AbstractContextManager[Any] = connected(address, cpus)
         self._shipper = Shipper(experiment, self.places)
-        self._running: dict[Any, tuple[Job, int]] = {}
+        self._running: dict[Any, Attempt] = {}
         self._finished: list[Finished] = []
         self._faults = 0
         self._slots, self._looked_at, self._told_at = 0, -math.inf, -math.inf
@@ -72,7 +74,7 @@ class RayEngine:
     @property
     def running(self) -> Collection[Job]:
         """The jobs that were started and have not ended."""
-        return [*(job for job, _ in self._running.values()), *(event.job for event in self._finished)]
+        return [*(attempt.job for attempt in self._running.values()), *(event.job for event in self._finished)]
 
     @property
     def free(self) -> bool:
@@ -84,9 +86,10 @@ class RayEngine:
 
     def start(self, job: Job) -> None:
         """Give a job to the cluster."""
-        self._submit(job, TRIES)
+        self._submit(Attempt(job))
 
-    def _submit(self, job: Job, tries: int) -> None:
+    def _submit(self, attempt: Attempt) -> None:
+        job = attempt.job
         resources = self.experiment.resources_of(job.task.kind)
         do = self._do_on_gpu if resources.gpus else self._do
         try:
@@ -97,14 +100,14 @@ class RayEngine:
             message = str(error) if isinstance(error, VmaskError) else f"{type(error).__name__}: {error}"
             self._finished.append(Finished(job, Product(error=message, trace=traceback.format_exc())))
             return
-        self._running[stream] = (job, tries)
+        self._running[stream] = attempt
 
     def _told_what_is_missing(self) -> Iterator[Waiting]:
         """A message about a kind of task that no machine of the cluster has the resources for, now and then."""
         if time.monotonic() - self._told_at < TELL_AGAIN:
             return
         machines = [node["Resources"] for node in self.ray.nodes() if node["Alive"]]
-        for kind in dict.fromkeys(job.task.kind for job, _ in self._running.values()):
+        for kind in dict.fromkeys(attempt.job.task.kind for attempt in self._running.values()):
             resources = self.experiment.resources_of(kind)
             memory = resources.memory_gb or 0.0
             wanted = {"CPU": resources.cpus or self.places.threads, "GPU": resources.gpus, "memory": memory * 2**30}
@@ -129,14 +132,16 @@ class RayEngine:
 
     def _next(self, stream: Any) -> Iterator[Event]:
         """The next event of a job: it has begun, or it has ended."""
-        job, tries = self._running[stream]
+        attempt = self._running[stream]
+        job = attempt.job
         try:
             value = self.ray.get(next(stream))
         except (self.ray.exceptions.RayError, StopIteration) as error:  # its worker or machine has died, or is unfit
             self._running.pop(stream)
-            yield from self._try_again(job, tries, error)
+            yield from self._try_again(attempt, error)
             return
         if isinstance(value, str):
+            self._running[stream] = replace(attempt, begun=True)
             yield Started(job, value)
             return
         product, model = value
@@ -146,7 +151,7 @@ class RayEngine:
             write_files(self.places.models / product.model, model)
         yield Finished(job, product)
 
-    def _try_again(self, job: Job, tries: int, error: Exception) -> Iterator[Event]:
+    def _try_again(self, attempt: Attempt, error: Exception) -> Iterator[Event]:
         """Give a job to the cluster again, a number of times.
 
         Raises:
@@ -159,12 +164,20 @@ class RayEngine:
             raise WorkFailed(
                 f"A machine of the cluster can do no job: {reason} Repair it, or take it out and run again."
             )
-        if tries > 1:
-            self._submit(job, tries - 1)
+        if cause is None and (not attempt.begun or isinstance(error, self.ray.exceptions.NodeDiedError)):
+            attempt = replace(attempt, begun=False, lost=attempt.lost + 1)
         else:
-            died = f"The worker died {TRIES} times. Was there enough memory? Ask for more under `engine`."
-            what = died if cause is None else f"The job failed {TRIES} times before it began."
-            yield Finished(job, Product(error=f"{what} {reason}".strip()))
+            attempt = replace(attempt, begun=False, died=attempt.died + 1)
+        if attempt.died < TRIES and attempt.lost < MOST_LOST:
+            self._submit(attempt)
+            return
+        if cause is not None:
+            what = f"The job failed {TRIES} times before it began."
+        elif attempt.died == TRIES:
+            what = f"The worker died {TRIES} times. Was there enough memory? Ask for more under `engine`."
+        else:
+            what = f"The machine was lost {MOST_LOST} times."
+        yield Finished(attempt.job, Product(error=f"{what} {reason}".strip()))
 
 
 def _options(resources: Resources, threads: int) -> dict[str, Any]:
@@ -178,6 +191,23 @@ def _options(resources: Resources, threads: int) -> dict[str, Any]:
         "scheduling_strategy": "SPREAD",
         **memory,
     }
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A job that was given to the cluster.
+
+    Attributes:
+        job: the job.
+        begun: whether its worker has begun with it.
+        died: number of workers that have died over it, or could not begin with it.
+        lost: number of machines that have died under it, and of workers that have died before they began with it.
+    """
+
+    job: Job
+    begun: bool = False
+    died: int = 0
+    lost: int = 0
 
 
 @dataclass(frozen=True)
