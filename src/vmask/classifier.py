@@ -161,8 +161,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
         """(N, C) probabilities, columns in the order of `classes_`."""
-        predictor = self._predictor()
-        return predictor.predict_docs(predictor.prepare(check_texts(X)))
+        return self._predictor().predict_texts(check_texts(X))
 
     def predict(self, X: Sequence[str]) -> NDArray[Any]:
         """(N,) labels, of the kind that `fit` was given."""

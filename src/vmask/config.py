@@ -17,8 +17,7 @@ from vmask.errors import ConfigError, did_you_mean, short
 
 MOST, MOST_TIMES_DEFAULT = 1_000_000, 1_000
 """Limit of a number without a declared one: the first, or the second times its default if that is more."""
-LONGEST_LIST = 1_000
-LARGEST_SEED = 2**63 - 1
+LONGEST_LIST, LARGEST_SEED = 1_000, 2**63 - 1
 
 O = TypeVar("O")  # noqa: E741 - an options dataclass
 

@@ -53,7 +53,7 @@ def test_the_help_of_train_lists_every_option_and_those_of_a_method_when_asked(v
         (["train"], "arguments are required: DATA"),
         (["ls", "masks", "--more"], "Unknown argument '--more'"),
         (["ls", "--jsn"], "Unknown argument '--jsn'. Did you mean '--json'?"),
-        (["predict", "a", "b", "--out", "c"], "Unknown argument '--out'. See"),
+        (["predict", "a", "b", "--ouput", "c"], "Unknown argument '--ouput'."),
         (["train", "a", "--mask.nope", "3"], "has no option '--mask.nope'. See"),
         (["data"], "arguments are required"),
         (["train", "a.csv", "--model"], "argument --model: expected one argument"),

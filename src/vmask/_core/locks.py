@@ -52,6 +52,22 @@ def only_writer(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
+def only_writer_of(part: Path) -> Iterator[None]:
+    """Lock a file that is renamed or removed once it is complete, if the system supports locks; created if need be.
+
+    Raises:
+        OutputExists: if another process is writing it, or has just finished.
+    """
+    with part.open("ab") as stream:
+        free = lock(stream.fileno())
+        with suppress(FileNotFoundError):  # the other process may have renamed it
+            free = free and os.path.samestat(part.stat(), os.fstat(stream.fileno()))
+        if not free or not part.exists():
+            raise OutputExists(f"Another process is writing {part}. Wait until it is done, or choose another file.")
+        yield
+
+
+@contextmanager
 def taking_turns(folder: Path) -> Iterator[None]:
     """Create a folder if necessary, wait until no other process has locked it, and lock it."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -192,6 +192,8 @@ def _how_to_resume(args: argparse.Namespace) -> str:
         return "; the same command goes on"
     if args.command == "explain" and args.out and Path(f"{args.out}.part").exists():
         return f"; the same command{' without --overwrite' if args.overwrite else ''} goes on"
+    if args.command == "predict" and args.out and Path(f"{args.out}.part").exists():
+        return "; the same command goes on"
     if args.command in ("evaluate", "compare") and args.out and not getattr(args, "planted", False):
         return "; the same command goes on with the explanations that are there"
     return ""

@@ -1,54 +1,89 @@
-"""Predict the label of every text of a file or of standard input, one line out for every line in."""
+"""Predict the label of every text: one line out for every line in, or with --out the whole table with its labels."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from vmask.cli.console import print_json, say, say_result
-from vmask.cli.options import add_device, add_fields, add_json, add_model, given
-from vmask.errors import VmaskError
+from vmask.cli.console import print_json, say, say_result, shows_progress
+from vmask.cli.options import add_device, add_fields, add_json, add_model, add_options_of, given
+from vmask.errors import ConfigError, VmaskError
+
+if TYPE_CHECKING:
+    from vmask.config import WorkersConfig
+    from vmask.data.table_chunks import InputTable
+    from vmask.explain.shards import ExplainWork
+    from vmask.inference.config import PredictConfig
 
 CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
 """Texts in memory at a time: a maximum number, or fewer if they are long."""
+QUICK_CHUNK = 1 << 14
+"""Texts in memory at a time for a model that is quick, and quicker for many at a time."""
+MOST_SHOWN = 10
+"""Labels whose share is shown."""
 
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments."""
     from vmask.config import WorkersConfig
+    from vmask.explain import EXPLAINERS
+    from vmask.inference.config import PredictConfig
 
     add_model(parser)
     parser.add_argument(
         "input",
         metavar="FILE",
+        nargs="+",
         help="a text a line, a CSV/TSV/JSONL/Parquet column, a folder of such files, or - for stdin",
     )
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts [as in training]")
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="write all columns of the input and the predictions, as .csv, .tsv, .jsonl, .json (also .gz), .parquet or "
+        ".xlsx; if cut off, the same command goes on",
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace --out where it exists")
     add_device(parser)
     add_json(parser)
+    add_fields(parser, "columns of --out", PredictConfig)
     add_fields(parser, "where to compute", WorkersConfig)
+    add_options_of(parser, words, EXPLAINERS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, predict and print in chunks."""
+    """Read, predict and print or write in chunks."""
+    from vmask.config import WorkersConfig, make
+
+    where = make(WorkersConfig, given(args, WorkersConfig))
+    return _write_table(args, where) if args.out else _print_stream(args, where)
+
+
+def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
     from vmask._core.wording import plural
     from vmask.cli.workers import sharing
-    from vmask.config import WorkersConfig, make
+    from vmask.inference.config import PredictConfig
     from vmask.inference.work import Here, PredictWork, numbered, with_jobs
     from vmask.persistence.model_folder import load_model, read_config  # no TextClassifier: scikit-learn takes seconds
 
-    where, folder = make(WorkersConfig, given(args, WorkersConfig)), Path(args.model)
+    if useless := given(args, PredictConfig):
+        raise ConfigError(f"--{next(iter(useless)).replace('_', '-')} is for --out FILE. Add it, or leave it out.")
+    folder = Path(args.model)
     config = read_config(folder)
     labels = config["labels"]
     names = [str(label) for label in labels]
     lines = [" ".join(name.split()) for name in names]  # a label may have a line feed
-    shards = numbered(chunks(read_texts(args.input, args.text, config["about"].get("text"))))
+    texts = chain.from_iterable(read_texts(source, args.text, config["about"].get("text")) for source in args.input)
+    size = CHUNK if "-" in args.input else chunk_size(config)  # what is typed or comes slowly is answered soon
     empty = 0
     with sharing(where, [folder], args.device) as share:
         share = share or Here([load_model(folder, args.device).predictor], where.workers or 1)
-        for shard, rows in with_jobs(share, PredictWork(), shards):
+        for shard, rows in with_jobs(share, PredictWork(), numbered(chunks(texts, size))):
             empty += sum(not text.strip() for text in shard.texts)
             for text, row in zip(shard.texts, rows.tolist(), strict=True):
                 best = max(range(len(row)), key=row.__getitem__)
@@ -59,6 +94,144 @@ def run(args: argparse.Namespace) -> int:
     if empty:
         say(args, f"{plural(empty, 'text is', 'texts are')} empty: the prediction is the model's answer to no words.")
     return 0
+
+
+def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
+    """Write the whole table with its answers, and say what was found."""
+    from time import perf_counter
+
+    from vmask._core.files import replacing
+    from vmask.cli.workers import sharing
+    from vmask.config import make
+    from vmask.data.readers import delimiter_of, table_kind
+    from vmask.data.table_chunks import InputTable
+    from vmask.data.writers import check_excel, output_kind, table_writer
+    from vmask.explain.scored_table import AnswerColumns, AnswerWork, answered
+    from vmask.inference.answers_file import AnswersFile
+    from vmask.inference.config import PredictConfig
+    from vmask.inference.work import Here
+    from vmask.persistence.model_folder import digest_of, load_model, read_config
+
+    started = perf_counter()
+    folder, out = Path(args.model), Path(args.out)
+    columns = make(PredictConfig, given(args, PredictConfig))
+    explain = _explain_work(args, columns)
+    config = read_config(folder)
+    kind = output_kind(out)
+    _check_apart(args.input, out)
+    table = InputTable(args.input, args.text, config["about"].get("text"), in_arrow=kind == ".parquet")
+    size = chunk_size(config, explained=columns.explain)
+    how = {"words": columns.explain_words, "method": explain.method, **explain.options} if explain else {}
+    file = AnswersFile(out, {"model": digest_of(config), "column": table.text, "at once": size, **how}, args.overwrite)
+    added = AnswerColumns(config["labels"], columns, table.columns)
+    if kind == ".xlsx" and not table.streamed:
+        found = table.size()
+        check_excel(out.name, found.rows, len(table.columns) + len(added.types), found.longest)
+    for wanted, name in added.renamed.items():
+        say(args, f"The input has a column '{wanted}' already; the new one is '{name}'.")
+    if file.rows:
+        say(args, f"{out}: going on after {file.rows:,} rows")
+    commas = kind != ".csv" or not table.files or table_kind(table.files[0]) != ".csv"
+    delimiter = "," if commas else delimiter_of(table.files[0])
+    summary = _Summary(config["labels"], added.names["label"], file.rows)
+    with (
+        sharing(where, [folder], args.device) as share,
+        file.opened(),
+        replacing(out) as temporary,
+        table_writer(temporary, out.name, table.columns, added.types, delimiter) as writer,
+        _advancing(args, table, file.rows) as advance,
+    ):
+        share = share or Here([load_model(folder, args.device).predictor], where.workers or 1)
+        work = AnswerWork(explain, columns.explain_words)
+        for chunk, answers in answered(table.chunks(size), file, share, work):
+            values = added.of(chunk.texts, answers)
+            writer.write(chunk, values)
+            summary.add(values)
+            if summary.rows > file.rows:
+                advance(len(chunk))
+    file.finish()
+    summary.print(args, out, perf_counter() - started, added.names)
+    return 0
+
+
+def _explain_work(args: argparse.Namespace, columns: PredictConfig) -> ExplainWork | None:
+    """How the words are found; None if they are not asked for. Options of other methods are refused."""
+    from vmask.config import make, to_dict
+    from vmask.explain import EXPLAINERS
+    from vmask.explain.shards import ExplainWork
+
+    method = columns.explain_method
+    options = {name.partition("__")[::2]: value for name, value in vars(args).items() if "__" in name}
+    for of, option in options:
+        if not columns.explain or of != method:
+            need = f"--explain --explain-method {of}"
+            raise ConfigError(f"--{of}.{option.replace('_', '-')} is for {need}. Add that, or leave it out.")
+    if not columns.explain:
+        return None
+    made = make(EXPLAINERS.get(method).Options, {option: value for (_, option), value in options.items()}, f"{method}.")
+    return ExplainWork(method, to_dict(made))
+
+
+def _check_apart(sources: Sequence[str], out: Path) -> None:
+    """Check that the output is none of the inputs, and not in a folder whose files are read."""
+    for source in sources:
+        path = Path(source)
+        if path.resolve() == out.resolve():
+            raise ConfigError(f"--out is {out}, which is read. Give it a name of its own.")
+        if path.is_dir() and out.resolve().parent == path.resolve():
+            raise ConfigError(f"{out} would lie in {path}, all of whose files are read. Write it somewhere else.")
+
+
+@contextmanager
+def _advancing(args: argparse.Namespace, table: InputTable, done: int) -> Iterator[Callable[[int], None]]:
+    """Show the progress in a terminal, and yield the function that advances it."""
+    if not shows_progress(args):
+        yield lambda count: None
+        return
+    from vmask._core.progress import advancing
+
+    with advancing(table.count(), "predict", done, "rows") as advance:
+        yield advance
+
+
+class _Summary:
+    """What was written."""
+
+    def __init__(self, labels: Sequence[Any], column: str, resumed: int) -> None:
+        self.rows, self.resumed, self._column = 0, resumed, column
+        self._counts: Counter[Any] = Counter(dict.fromkeys(labels, 0))
+
+    def add(self, values: Mapping[str, Sequence[Any]]) -> None:
+        """Count the labels of some rows."""
+        self.rows += len(values[self._column])
+        self._counts.update(values[self._column])
+
+    def print(self, args: argparse.Namespace, out: Path, seconds: float, columns: Mapping[str, str]) -> None:
+        """Print it as JSON or as a line or two."""
+        from vmask._core.wording import plural
+
+        missing = self._counts.pop(None, 0)
+        if args.json:
+            names = {str(label): count for label, count in self._counts.items()}
+            facts = {"out": str(out), "rows": self.rows, "missing": missing, "resumed": self.resumed}
+            print_json({**facts, "seconds": round(seconds, 3), "labels": names, "columns": dict(columns)})
+            return
+        answered = max(self.rows - missing, 1)
+        shares = [
+            f"{label} {count:,} ({count / answered:.1%})" for label, count in self._counts.most_common(MOST_SHOWN)
+        ]
+        more = f", and {len(self._counts) - MOST_SHOWN} other labels" if len(self._counts) > MOST_SHOWN else ""
+        say_result(f"{plural(self.rows, 'row')} in {out}: {', '.join(shares)}{more}")
+        if missing:
+            say(args, f"{plural(missing, 'row has', 'rows have')} no text, and no label.")
+
+
+def chunk_size(config: Mapping[str, Any], explained: bool = False) -> int:
+    """Texts in memory at a time, by the kind of model; fewer if they are explained, which takes longer."""
+    quick = "encoder" not in config
+    if explained:
+        return CHUNK if quick else CHUNK // 8
+    return QUICK_CHUNK if quick else CHUNK
 
 
 def read_texts(source: str, column: str | None, trained_on: str | None) -> Iterator[str]:
@@ -75,7 +248,7 @@ def read_texts(source: str, column: str | None, trained_on: str | None) -> Itera
     return chain.from_iterable(iter_texts(file, column or trained_on) for file in text_files(source))
 
 
-def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:
     """The texts in short lists. The texts before an unreadable row are yielded before its error is raised."""
     chunk: list[str] = []
     characters = 0
@@ -83,7 +256,7 @@ def chunks(texts: Iterable[str]) -> Iterator[list[str]]:
         for text in texts:
             chunk.append(text)
             characters += len(text)
-            if len(chunk) == CHUNK or characters >= CHUNK_CHARACTERS:
+            if len(chunk) == size or characters >= CHUNK_CHARACTERS * max(size // CHUNK // 8, 1):
                 yield chunk
                 chunk, characters = [], 0
     except VmaskError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from vmask.data.columns import Row, check_width
@@ -21,23 +22,46 @@ def read_parquet(content: Content) -> Iterator[Row]:
         DataError: if it is not a Parquet file.
     """
     import pyarrow as pa
+
+    with opened(content) as file:
+        kinds = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary
+        coded = [field.name for field in file.schema_arrow if any(kind(field.type) for kind in kinds)]
+        number = 0
+        for batch in file.iter_batches(batch_size=_BATCH):
+            rows = batch.to_pylist()
+            if number == 0:
+                coded = [name for name in coded if all(_is_text(row[name]) for row in rows)]
+            for row in rows:
+                number += 1
+                for name in coded:
+                    row[name] = _decoded(content, number, name, row[name])
+                yield row
+
+
+def read_batches(content: Content) -> Iterator[Any]:
+    """The rows of a Parquet file as record batches of Arrow, with the types of the file.
+
+    Raises:
+        DataError: if it is not a Parquet file.
+    """
+    with opened(content) as file:
+        yield from file.iter_batches(batch_size=_BATCH)
+
+
+@contextmanager
+def opened(content: Content) -> Iterator[Any]:
+    """A `pyarrow.parquet.ParquetFile`; errors while it is read name the file and the fix.
+
+    Raises:
+        DataError: if it is not a Parquet file.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         with content.open() as stream, pq.ParquetFile(stream) as file:
             check_width(content.quoted_name, "The schema", file.schema_arrow.names)
-            kinds = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary
-            coded = [field.name for field in file.schema_arrow if any(kind(field.type) for kind in kinds)]
-            number = 0
-            for batch in file.iter_batches(batch_size=_BATCH):
-                rows = batch.to_pylist()
-                if number == 0:
-                    coded = [name for name in coded if all(_is_text(row[name]) for row in rows)]
-                for row in rows:
-                    number += 1
-                    for name in coded:
-                        row[name] = _decoded(content, number, name, row[name])
-                    yield row
+            yield file
     except DataError:
         raise
     # The last two: a value that Python cannot represent.

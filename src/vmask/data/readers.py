@@ -76,6 +76,11 @@ def read_header(source: str | Path | Content) -> list[str]:
     return _header(content, _records(content, table_kind(content.name) or ".csv", None))
 
 
+def delimiter_of(source: str | Path | Content) -> str:
+    """What separates the fields of a `.csv`."""
+    return _sniff(_content(source))
+
+
 def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterator[str]:
     """Iterate over the texts of a file or stream; a missing text is an empty string, so that rows stay aligned.
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
 from vmask._core.files import sync, to_json, write_text
-from vmask._core.locks import lock
+from vmask._core.locks import only_writer_of
 from vmask._core.parsing import read_json, read_json_lines
 from vmask.data.readers import existing
 from vmask.errors import DataError, OutputExists, VmaskError
@@ -72,7 +70,7 @@ class ExplanationsFile:
         if path.is_dir():
             raise OutputExists(f"{path} is a folder. Name a file.")
         if self.part.exists():
-            with self._locked():  # raises if another process is writing
+            with only_writer_of(self.part):  # raises if another process is writing
                 pass
         self.source, self.done = self._existing()
         same = not overwrite and self._asked_before() == self.asked
@@ -89,23 +87,6 @@ class ExplanationsFile:
         if self.part.exists():
             return self.part, _lines(self.part)
         return (self.path, _lines(self.path)) if self.path.exists() and self.side.exists() else (self.part, 0)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Prevent other processes from writing, if the system supports locks.
-
-        Raises:
-            OutputExists: if another process is writing, or has just finished.
-        """
-        with self.part.open("ab") as stream:
-            free = lock(stream.fileno())
-            with suppress(FileNotFoundError):  # the other process may have renamed it
-                free = free and os.path.samestat(self.part.stat(), os.fstat(stream.fileno()))
-            if not free or not self.part.exists():
-                raise OutputExists(
-                    f"Another process is writing {self.part}. Wait until it is done, or choose another file."
-                )
-            yield
 
     def _asked_before(self) -> dict[str, Any] | None:
         """The request of the existing explanations; None if it cannot be read."""
@@ -165,7 +146,7 @@ class ExplanationsFile:
             self.side.unlink()
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._locked():
+        with only_writer_of(self.part):
             if (self.source, self.done) != self._existing():
                 raise OutputExists(
                     f"Another process has written {self.path} since this one was started. Run the command again."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,8 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask.inference.contract import Doc
+from vmask.inference.folding import fold
 from vmask.inference.perturb import Rows
 from vmask.models.contract import Reader, ZeroReader
+
+if TYPE_CHECKING:
+    from vmask.inference.predictor import TextPredictor
 
 
 class CachedReader:
@@ -50,3 +55,31 @@ class CachedReader:
         """(R, C) probabilities of a text with the words where `keep` (R, W) is False zeroed."""
         assert self.zero_reader is not None
         return self._output(self.zero_reader(self._place[doc.ids], keep, self._batch_rows))
+
+
+@torch.no_grad()
+def cached_reader(
+    predictor: TextPredictor, texts: Sequence[NDArray[np.int32]], stand_in: int | None, most: int | None = None
+) -> CachedReader | None:
+    """Reader with cached words of texts for all perturbations; None if the model does not support it.
+
+    Args:
+        predictor: the model.
+        texts: the ids of each text.
+        stand_in: the id that replaces hidden words, if there is one.
+        most: the reader is for the texts themselves, and None if they have more than so many distinct words.
+    """
+    encoder, mask, edits = predictor.model.encoder, predictor.model.mask, predictor.model.edits
+    if encoder.reads != "words" or not mask.word_level() or predictor.pad_length:
+        return None
+    others = np.array([predictor.pad] if stand_in is None else [predictor.pad, stand_in], np.int32)
+    distinct = np.unique(np.concatenate([others, *texts]))
+    if most is not None and len(distinct) > most:
+        return None
+    ids = torch.from_numpy(distinct).long().to(predictor.device)
+    seen = fold(mask, encoder.vectors(ids), encoder.words(ids), None if edits is None else edits[ids])
+    reader = encoder.reader(seen)
+    if reader is None:
+        return None
+    zero_reader = encoder.zero_reader(seen) if most is None else None
+    return CachedReader(distinct, reader, zero_reader, predictor.checked_output, predictor.batch_rows)

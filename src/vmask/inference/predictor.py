@@ -16,10 +16,10 @@ from torch import Tensor
 
 from vmask.config import HIDES
 from vmask.errors import ConfigError, ModelFolderError, NoWordScores, UnknownName
-from vmask.inference.cached_reader import CachedReader
+from vmask.inference import many_texts
+from vmask.inference.cached_reader import cached_reader
 from vmask.inference.calibration import Calibration
 from vmask.inference.contract import BasePredictor, Doc
-from vmask.inference.folding import fold
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
 from vmask.inference.output import to_probabilities
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
@@ -163,18 +163,30 @@ class TextPredictor(BasePredictor):
         """All words of the training texts, most frequent first, for a model without a ranking: scores are NaN."""
         raise NotImplementedError
 
+    def predict_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, C) probabilities of texts, as `predict_docs` of `prepare`, but quicker: equal texts are read once."""
+        return many_texts.predict(self, texts)
+
+    def ids_of(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+        """The ids of each text, as in `prepare`."""
+        return [doc.ids for doc in self.prepare(texts)]
+
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
         """(N, C) probabilities."""
-        probabilities = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
-        for rows, batch in self._batches(docs):
+        return self.predict_ids([doc.ids for doc in docs])
+
+    def predict_ids(self, ids: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
+        """(N, C) probabilities of texts as ids, by running the model on batches of them."""
+        probabilities = np.zeros((len(ids), len(self.labels)), dtype=np.float32)
+        for rows, batch in self._batches(ids):
             with torch.no_grad():
-                probabilities[rows] = self._checked(self.model(batch).logits)
+                probabilities[rows] = self.checked_output(self.model(batch).logits)
         return probabilities
 
     def logits(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
         """(N, C) logits, before any calibration."""
         logits = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
-        for rows, batch in self._batches(docs):
+        for rows, batch in self._batches([doc.ids for doc in docs]):
             with torch.no_grad():
                 logits[rows] = self.model(batch).logits.float().cpu().numpy()
         return logits
@@ -183,7 +195,7 @@ class TextPredictor(BasePredictor):
         """(B, C) probabilities from logits (B, C): the one place where a prediction of this model gets them."""
         return to_probabilities(logits, self.calibration)
 
-    def _checked(self, logits: Tensor) -> NDArray[np.float32]:
+    def checked_output(self, logits: Tensor) -> NDArray[np.float32]:
         """(B, C) probabilities from logits (B, C).
 
         Raises:
@@ -212,7 +224,7 @@ class TextPredictor(BasePredictor):
         rows = [as_kept(doc_keep, scaled=hide == "zero") for doc_keep in keep]
         by_baseline = hide == "zero" and self.model.mask.baseline is not None
         cached = not by_baseline and all(kept.dtype == np.bool_ for kept in rows)
-        reader = self._cached_reader(docs, stand_in) if cached else None
+        reader = cached_reader(self, [doc.ids for doc in docs], stand_in) if cached else None
         if reader is None:
             spelling = Spelling(self.pad, hide == "remove", stand_in)
             return answers(docs, rows, spelling, len(self.labels), self._answer)
@@ -235,23 +247,8 @@ class TextPredictor(BasePredictor):
                 keep[:, :here] = rows.keep[chosen, :here]
             batch = make_batch(ids, rows.lengths[chosen]).to(self.device)
             kept = None if keep is None else torch.from_numpy(keep).to(self.device)
-            probabilities[chosen] = self._checked(self.model(batch, kept).logits)
+            probabilities[chosen] = self.checked_output(self.model(batch, kept).logits)
         return probabilities
-
-    @torch.no_grad()
-    def _cached_reader(self, docs: Sequence[Doc], stand_in: int | None) -> CachedReader | None:
-        """Reader with cached words of these texts for all perturbations; None if the model does not support it."""
-        encoder, mask, edits = self.model.encoder, self.model.mask, self.model.edits
-        if encoder.reads != "words" or not mask.word_level() or self.pad_length:
-            return None
-        others = np.array([self.pad] if stand_in is None else [self.pad, stand_in], np.int32)
-        distinct = np.unique(np.concatenate([others, *(doc.ids for doc in docs)]))
-        ids = torch.from_numpy(distinct).long().to(self.device)
-        seen = fold(mask, encoder.vectors(ids), encoder.words(ids), None if edits is None else edits[ids])
-        reader = encoder.reader(seen)
-        if reader is None:
-            return None
-        return CachedReader(distinct, reader, encoder.zero_reader(seen), self._checked, self.batch_rows)
 
     def _stand_in(self, hide: str) -> int | None:
         """The id that replaces a hidden word."""
@@ -280,7 +277,7 @@ class TextPredictor(BasePredictor):
             doc if doc.text_ids is None else replace(doc, ids=doc.text_ids) for doc in docs
         ]  # of words, seen or not
         scores: list[NDArray[np.float32]] = [np.zeros(0, dtype=np.float32)] * len(docs)
-        for rows, batch in self._batches(docs):
+        for rows, batch in self._batches([doc.ids for doc in docs]):
             with torch.no_grad():
                 masked = self.model.masked(self.model.encoder.embedded(batch), batch.ids)
             values = masked.scores.float().cpu().numpy()
@@ -296,11 +293,11 @@ class TextPredictor(BasePredictor):
             most = max(min(MAX_POSITIONS // batch.ids.shape[1], self.batch_rows), len(rows))
             yield look(self.model, self.output, batch, rows, [docs[i] for i in rows], most)
 
-    def _batches(self, docs: Sequence[Doc]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+    def _batches(self, ids: Sequence[NDArray[np.int32]]) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Batches of texts of similar length, with their row numbers."""
-        lengths = np.array([len(doc.ids) for doc in docs], dtype=np.int64)
+        lengths = np.array([len(text) for text in ids], dtype=np.int64)
         for rows in sorted_buckets(lengths, max_rows=self.batch_rows):
-            yield rows, collate([docs[i].ids for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
+            yield rows, collate([ids[i] for i in rows], length=self.pad_length, pad=self.pad).to(self.device)
 
 
 def _per_word(values: NDArray[np.float32], doc: Doc) -> NDArray[np.float32]:
@@ -345,6 +342,14 @@ class WordPredictor(TextPredictor):
             for text, tokens in zip(texts, self.tokenizer.encode(texts), strict=True)
         ]
         return with_hidden(docs, self.visible)
+
+    def ids_of(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+        """The ids of each text, as in `prepare`, without looking for where its words stand."""
+        ids, visible = self.tokenizer.ids(texts), self.visible
+        if visible is None:
+            return ids
+        same = np.int32(np.flatnonzero(~visible)[0])
+        return [np.where(visible[text], text, same) for text in ids]
 
     @property
     def max_length(self) -> int:

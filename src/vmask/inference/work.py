@@ -107,7 +107,7 @@ class PredictWork:
         predictor = models[self.model]
 
         def predict(shard: Shard) -> NDArray[np.float32]:
-            probabilities: NDArray[np.float32] = predictor.predict_docs(predictor.prepare(shard.texts))
+            probabilities: NDArray[np.float32] = predictor.predict_texts(shard.texts)
             return probabilities
 
         return predict

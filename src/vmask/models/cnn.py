@@ -55,6 +55,7 @@ class CNN(WordEncoder):
     """
 
     Options = CNNOptions
+    reads_many = True
     paper_code = {
         "model": {"padding": "narrow", "count_padding": True},
         "mask": {"hidden": 500},

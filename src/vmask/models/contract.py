@@ -41,10 +41,12 @@ class Encoder(nn.Module):
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
         scale_matters: whether it makes a difference how large a vector is at the seam; see `Transformer`.
         reads: units of its texts: `words` of a vocabulary with vectors, or `pieces` of its own tokenizer.
+        reads_many: whether `reader` is quicker than `encode` also for many different texts.
     """
 
     Options: ClassVar[type[Any]]
     reads: ClassVar[Literal["words", "pieces"]] = "words"
+    reads_many: ClassVar[bool] = False
     recipe: ClassVar[Mapping[str, Any]] = {}
     paper_code: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     version: ClassVar[int] = 1

@@ -64,11 +64,17 @@ def collate(
 ) -> Batch:
     """Pad the texts with the id `pad` to the longest of them, or to `length` if that is more."""
     lengths = np.array([len(text) for text in ids], dtype=np.int64)
-    longest = max(int(lengths.max(initial=0)), length, 1)
-    padded = np.full((len(ids), longest), pad, dtype=np.int64)
+    padded = pad_ids(ids, length, pad).astype(np.int64)
+    return make_batch(padded, lengths, None if labels is None else np.asarray(labels, dtype=np.int64))
+
+
+def pad_ids(ids: Sequence[NDArray[np.int32]], length: int = 0, pad: int = PAD) -> NDArray[np.int32]:
+    """(B, T) the texts, padded with the id `pad` to the longest of them, or to `length` if that is more."""
+    longest = max(length, 1, *map(len, ids))
+    padded = np.full((len(ids), longest), pad, dtype=np.int32)
     for row, text in enumerate(ids):
         padded[row, : len(text)] = text
-    return make_batch(padded, lengths, None if labels is None else np.asarray(labels, dtype=np.int64))
+    return padded
 
 
 def make_batch(padded: NDArray[np.int64], lengths: NDArray[np.int64], labels: NDArray[np.int64] | None = None) -> Batch:

@@ -99,6 +99,16 @@ class WordTokenizer:
                 result.append(Tokens(ids, spans[: self.max_words], total))
         return result
 
+    def ids(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+        """The ids of `encode` alone, which takes less time: (T,) of each text, at most `max_words`."""
+        result = []
+        for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
+            for encoding in self._tokenizer.encode_batch_fast(chunk):
+                if len(encoding) > self.max_words:
+                    encoding.truncate(self.max_words)
+                result.append(np.array(encoding.ids, np.int32))
+        return result
+
     def save(self, path: str | Path) -> None:
         """Write `tokenizer.json`, which the `tokenizers` library can read."""
         write_text(Path(path), self._tokenizer.to_str(pretty=True))
