@@ -19,8 +19,9 @@ from sklearn.preprocessing import FunctionTransformer
 
 from toy import BAD, GOOD, toy_texts
 from vmask import TextClassifier
-from vmask.config import DataConfig, EstimatorConfig, ProbabilityConfig, TrainConfig
+from vmask.config import DataConfig, EstimatorConfig, TrainConfig
 from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskWarning
+from vmask.inference.probability_config import ProbabilityConfig
 from vmask.text.words import LONGEST_TEXT
 
 TEXTS, LABELS = toy_texts(40)

@@ -17,12 +17,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
-from vmask.config import DataConfig, EstimatorConfig, ProbabilityConfig, TrainConfig, help_of, make
+from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
 from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
+from vmask.inference.abstention import check_share, threshold_of
 from vmask.inference.edits import Edit, Edited, resolve
 from vmask.inference.predictor import TextPredictor
+from vmask.inference.probability_config import ProbabilityConfig
 from vmask.inference.word_importance import WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
@@ -120,7 +122,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             progress: what to show; by default a bar with `verbose`.
             callbacks: called in the course of the training too, such as trackers, see `vmask.trackers`.
         """
-        plan, probability = self.plan(), self._probability()
+        plan = self.plan()
+        probability = ProbabilityConfig.of(self.get_params())
         data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
         shown = progress or (TrainingBar(plan.title) if self.verbose else None)
         predictor, trained = train_plan(
@@ -132,12 +135,11 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             CallbackList([*([] if shown is None else [shown]), *callbacks]),
             _start_from(plan, data),
         )
-        self.predictor_, facts = calibrate(predictor, plan, probability.calibration, data.labelled)
+        self.predictor_, facts = calibrate(predictor, plan, probability, data.labelled)
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
         self.about_: dict[str, Any] = {}
-        if facts:
-            self.about_["calibration"] = facts
+        self.about_ |= facts
         if (edit := words_edit(plan)) is not None:
             edited = resolve(self.predictor_, edit)
             _warn_of(edited)
@@ -155,19 +157,36 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"dev_fraction is {self.dev_fraction!r}; it must be a number between 0 and 1.")
         return make_plan(**self.get_params())
 
-    def _probability(self) -> ProbabilityConfig:
-        given = {field.name: getattr(self, field.name) for field in dataclasses.fields(ProbabilityConfig)}
-        return make(ProbabilityConfig, given)
-
     def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
         """(N, C) probabilities, columns in the order of `classes_`."""
         return self._predictor().predict_texts(check_texts(X))
 
-    def predict(self, X: Sequence[str]) -> NDArray[Any]:
-        """(N,) labels, of the kind that `fit` was given."""
-        best = self.predict_proba(X).argmax(1)
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
+    def predict(self, X: Sequence[str], abstain: float | None = None) -> NDArray[Any]:
+        """(N,) labels, of the kind that `fit` was given.
+
+        Args:
+            X: texts.
+            abstain: probability of the predicted class below which there is no answer: None stands in its place, in an
+                array of objects. `threshold_for` gives one. By default every text is answered.
+        """
+        probabilities = self.predict_proba(X)
+        labels: NDArray[Any] = self.classes_[probabilities.argmax(1)]
+        if abstain is None:
+            return labels
+        check_share(abstain, "abstain")
+        answers = labels.astype(object)
+        answers[probabilities.max(1) < np.float32(abstain)] = None
+        return answers
+
+    def threshold_for(self, accuracy: float) -> float:
+        """The lowest probability from which on predictions are right at least this often, with a confidence of 95%.
+
+        It is found by the answers to the dev texts of the training, see `vmask.inference.abstention`.
+
+        Raises:
+            ConfigError: if there are no such answers, or they show it for no threshold.
+        """
+        return threshold_of(self._predictor().dev_answers, accuracy)
 
     def score(self, X: Sequence[str], y: Sequence[Any], sample_weight: Sequence[float] | None = None) -> float:
         """Share of texts whose label is right; unlike scikit-learn's, also for labels such as 3.5."""
@@ -261,6 +280,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         clone.about_ = {**kept, "edits": edited.record()}
         if predictor.calibration is not None:
             clone.about_["calibration"] = {**self.about_.get("calibration", {}), "note": BEFORE_EDIT}
+        if predictor.abstain_below is not None:
+            clone.about_["abstention"] = {**self.about_.get("abstention", {}), "note": BEFORE_EDIT}
         return clone
 
     def save(self, path: str | Path, overwrite: bool = False) -> Path:

@@ -169,17 +169,6 @@ class EstimatorConfig:
 
 
 @dataclass(frozen=True)
-class ProbabilityConfig:
-    """What is done to the probabilities of a trained model. It changes nothing of the training."""
-
-    calibration: Literal["temperature", "temperature_bias", "none"] | None = option(
-        None,
-        "what is fitted on dev to make probabilities reliable: `temperature`; `temperature_bias`, with a bias of each "
-        "class, which may change predictions; `none`; by default a temperature, and a bias if class_weight=balanced",
-    )
-
-
-@dataclass(frozen=True)
 class TrackConfig:
     """Where the course of a training is written to, besides its own folder."""
 

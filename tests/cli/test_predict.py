@@ -227,3 +227,52 @@ def test_it_imports_no_more_than_it_needs(model_folder, tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1] == "0 []", done.stderr
+
+
+# No answer where the model is not sure --------------------------------------------------------------------
+
+
+@pytest.fixture
+def careful(toy, tmp_path):
+    """A model that was trained with a threshold, and its texts in a file with one that it does not know."""
+    from toy import toy_texts
+
+    made = TextClassifier(embeddings="random", epochs=4, model__filters=8, learning_rate=0.02, abstain_accuracy=0.9)
+    folder = made.fit(*toy, dev=toy_texts(200, seed=1)).save(tmp_path / "careful")
+    made.predictor_.abstain_below = 0.9
+    made.save(folder, overwrite=True)
+    texts = tmp_path / "some.txt"
+    texts.write_text("a lovely film\nnobody knows\nan awful film\n", encoding="utf-8")
+    return str(folder), texts, made
+
+
+def test_below_a_threshold_the_label_is_empty_and_the_probability_stays(vmask, careful):
+    folder, texts, made = careful
+    sure = made.predict_proba(texts.read_text().splitlines()).max(1)
+    middle = str(np.float64(np.sort(sure)[1]))
+    rows = [line.split("\t") for line in vmask("predict", folder, texts, "--abstain", middle).lines]
+    assert sum(not label for label, *_ in rows) == 1
+    assert [float(probability) for _, probability, _ in rows] == pytest.approx(sure.tolist(), abs=1e-4)
+    answers = objects(vmask("predict", folder, texts, "--abstain", middle, "--json"))
+    assert [answer["label"] or "" for answer in answers] == [label for label, *_ in rows]
+    assert [max(answer["probabilities"].values()) for answer in answers] == pytest.approx(sure.tolist())
+
+
+def test_a_model_that_was_trained_with_a_threshold_uses_it_unless_told(vmask, careful):
+    folder, texts, made = careful
+    sure = made.predict_proba(texts.read_text().splitlines()).max(1)
+    done = vmask("predict", folder, texts)
+    assert [not line.split("\t")[0] for line in done.lines] == (sure < np.float32(0.9)).tolist()
+    assert f"{(sure >= np.float32(0.9)).sum()} of 3 texts answered" in done.err
+    assert "of the dev texts" in done.err
+    assert all(line.split("\t")[0] for line in vmask("predict", folder, texts, "--abstain", "0").lines)
+
+
+def test_a_threshold_is_found_for_an_accuracy(vmask, fails, careful, trained):
+    folder, texts, _made = careful
+    done = vmask("predict", folder, texts, "--abstain-accuracy", "0.8")
+    assert done.code == 0, done.err
+    assert len(done.lines) == 3
+    assert "No threshold shows" in fails("predict", folder, texts, "--abstain-accuracy", "0.9999")
+    assert "Leave one out" in fails("predict", folder, texts, "--abstain", "0.5", "--abstain-accuracy", "0.8")
+    assert "abstain" in fails("predict", folder, texts, "--abstain", "80")

@@ -16,6 +16,7 @@ from vmask.training.calibrate import (
     BEFORE_EDIT,
     FEWEST_TEXTS,
     calibration_effect,
+    describe_abstention,
     describe_calibration,
     effects_of,
     fit_calibration,
@@ -170,3 +171,67 @@ def test_an_unknown_kind_is_refused_before_the_training():
 def test_facts_of_other_kinds_are_no_description(facts):
     assert describe_calibration(facts) == []
     assert effects_of(facts) == {}
+
+
+# Abstention ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def unsure():
+    """A model of noisy texts, trained with a threshold, and its dev texts."""
+    dev = noisy(400, seed=1, wrong=0.04)
+    made = TextClassifier(**OPTIONS, abstain_accuracy=0.9).fit(*noisy(160, wrong=0.04), dev=dev)
+    return made, dev
+
+
+def test_a_model_trained_with_an_accuracy_has_its_threshold(unsure, tmp_path):
+    classifier, dev = unsure
+    facts = classifier.about_["abstention"]
+    assert facts["threshold"] == classifier.predictor_.abstain_below == classifier.threshold_for(0.9)
+    sure = classifier.predict_proba(dev[0]).max(1)
+    right = classifier.predict(dev[0]) == np.array(dev[1])
+    given = sure >= np.float32(facts["threshold"])
+    assert facts["on_dev"] == {"n": 400, "answered": given.mean(), "accuracy": pytest.approx(right[given].mean())}
+    assert any("of the texts answered" in line for line in describe_abstention(facts))
+    loaded = TextClassifier.load(classifier.save(tmp_path / "model"))
+    assert loaded.predictor_.abstain_below == facts["threshold"]
+    assert loaded.threshold_for(0.9) == facts["threshold"]
+    again = TextClassifier.load(loaded.save(tmp_path / "again"))
+    assert np.array_equal(again.predictor_.dev_answers.confidence, classifier.predictor_.dev_answers.confidence)
+
+
+def test_predict_leaves_out_what_it_is_asked_to(unsure):
+    classifier, dev = unsure
+    texts = [*dev[0][:20], "nothing of this is known"]
+    sure = classifier.predict_proba(texts).max(1)
+    middle = float(np.sort(sure)[10])
+    answers, plain = classifier.predict(texts, abstain=middle), classifier.predict(texts)
+    assert answers.dtype == object
+    assert [answer is None for answer in answers] == (sure < np.float32(middle)).tolist()
+    assert all(answer in (None, label) for answer, label in zip(answers, plain, strict=True))
+    assert classifier.predict(texts, abstain=0.0).tolist() == plain.tolist()
+    with pytest.raises(ConfigError, match="abstain is 80"):
+        classifier.predict(texts, abstain=80)
+
+
+def test_an_accuracy_out_of_reach_is_said_and_costs_no_training():
+    made = TextClassifier(**OPTIONS, abstain_accuracy=0.999).fit(*noisy(100), dev=noisy(60, seed=1))
+    assert made.predictor_.abstain_below is None
+    assert "No threshold shows" in describe_abstention(made.about_["abstention"])[0]
+
+
+def test_a_model_without_answers_to_dev_says_what_to_do():
+    made = TextClassifier(**OPTIONS, calibration="none").fit(*noisy(60))
+    with pytest.raises(ConfigError, match="Train it anew or set --abstain"):
+        made.threshold_for(0.9)
+
+
+@pytest.mark.parametrize("wanted", [0, -1, 1.5, "high"])
+def test_a_wanted_accuracy_that_is_none_is_refused(wanted):
+    with pytest.raises(ConfigError, match="abstain_accuracy"):
+        TextClassifier(**OPTIONS, abstain_accuracy=wanted).fit(*toy_texts(40))
+
+
+@pytest.mark.parametrize("facts", [None, 3, {}, {"threshold": "x", "wanted": 0.9}, {"threshold": 0.5}])
+def test_facts_of_other_kinds_are_no_threshold(facts):
+    assert describe_abstention(facts) == []

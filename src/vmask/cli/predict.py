@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vmask.config import WorkersConfig
     from vmask.data.table_chunks import InputTable
     from vmask.explain.shards import ExplainWork
+    from vmask.inference.abstention import Abstention
     from vmask.inference.config import PredictConfig
 
 CHUNK, CHUNK_CHARACTERS = 512, 1 << 20
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     from vmask.config import WorkersConfig
     from vmask.explain import EXPLAINERS
     from vmask.inference.config import PredictConfig
+    from vmask.inference.probability_config import AbstainConfig
 
     add_model(parser)
     parser.add_argument(
@@ -52,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     add_device(parser)
     add_json(parser)
     add_fields(parser, "columns of --out", PredictConfig)
+    add_fields(parser, "when to answer", AbstainConfig)
     add_fields(parser, "where to compute", WorkersConfig)
     add_options_of(parser, words, EXPLAINERS)
 
@@ -67,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
 def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
     from vmask._core.wording import plural
     from vmask.cli.workers import sharing
+    from vmask.inference.abstention import answered
     from vmask.inference.config import PredictConfig
     from vmask.inference.work import Here, PredictWork, numbered, with_jobs
     from vmask.persistence.model_folder import load_model, read_config  # no TextClassifier: scikit-learn takes seconds
@@ -75,24 +79,30 @@ def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
         raise ConfigError(f"--{next(iter(useless)).replace('_', '-')} is for --out FILE. Add it, or leave it out.")
     folder = Path(args.model)
     config = read_config(folder)
+    abstention = _abstention(args, folder, config)
     labels = config["labels"]
     names = [str(label) for label in labels]
     lines = [" ".join(name.split()) for name in names]  # a label may have a line feed
     texts = chain.from_iterable(read_texts(source, args.text, config["about"].get("text")) for source in args.input)
     size = CHUNK if "-" in args.input else chunk_size(config)  # what is typed or comes slowly is answered soon
-    empty = 0
+    empty, read, answers = 0, 0, 0
     with sharing(where, [folder], args.device) as share:
         share = share or Here([load_model(folder, args.device).predictor], where.workers or 1)
         for shard, rows in with_jobs(share, PredictWork(), numbered(chunks(texts, size))):
             empty += sum(not text.strip() for text in shard.texts)
             for text, row in zip(shard.texts, rows.tolist(), strict=True):
-                best = max(range(len(row)), key=row.__getitem__)
+                best = answered(row, abstention.threshold)
+                read, answers = read + 1, answers + (best is not None)
                 if args.json:
-                    print_json({"label": labels[best], "probabilities": dict(zip(names, row, strict=True))})
+                    label = None if best is None else labels[best]
+                    print_json({"label": label, "probabilities": dict(zip(names, row, strict=True))})
                 else:
-                    say_result(f"{lines[best]}\t{row[best]:.4f}\t{' '.join(text.split())}")
+                    label = "" if best is None else lines[best]
+                    say_result(f"{label}\t{max(row):.4f}\t{' '.join(text.split())}")
     if empty:
         say(args, f"{plural(empty, 'text is', 'texts are')} empty: the prediction is the model's answer to no words.")
+    if note := abstention.note(answers, read):
+        say(args, note)
     return 0
 
 
@@ -117,13 +127,14 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
     columns = make(PredictConfig, given(args, PredictConfig))
     explain = _explain_work(args, columns)
     config = read_config(folder)
+    abstention = _abstention(args, folder, config)
     kind = output_kind(out)
     _check_apart(args.input, out)
     table = InputTable(args.input, args.text, config["about"].get("text"), in_arrow=kind == ".parquet")
     size = chunk_size(config, explained=columns.explain)
     how = {"words": columns.explain_words, "method": explain.method, **explain.options} if explain else {}
     file = AnswersFile(out, {"model": digest_of(config), "column": table.text, "at once": size, **how}, args.overwrite)
-    added = AnswerColumns(config["labels"], columns, table.columns)
+    added = AnswerColumns(config["labels"], columns, table.columns, abstention.threshold)
     if kind == ".xlsx" and not table.streamed:
         found = table.size()
         check_excel(out.name, found.rows, len(table.columns) + len(added.types), found.longest)
@@ -133,7 +144,7 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
         say(args, f"{out}: going on after {file.rows:,} rows")
     commas = kind != ".csv" or not table.files or table_kind(table.files[0]) != ".csv"
     delimiter = "," if commas else delimiter_of(table.files[0])
-    summary = _Summary(config["labels"], added.names["label"], file.rows)
+    summary = _Summary(config["labels"], added.names, file.rows, abstention)
     with (
         sharing(where, [folder], args.device) as share,
         file.opened(),
@@ -150,7 +161,7 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
             if summary.rows > file.rows:
                 advance(len(chunk))
     file.finish()
-    summary.print(args, out, perf_counter() - started, added.names)
+    summary.print(args, out, perf_counter() - started)
     return 0
 
 
@@ -197,33 +208,43 @@ def _advancing(args: argparse.Namespace, table: InputTable, done: int) -> Iterat
 class _Summary:
     """What was written."""
 
-    def __init__(self, labels: Sequence[Any], column: str, resumed: int) -> None:
-        self.rows, self.resumed, self._column = 0, resumed, column
+    def __init__(self, labels: Sequence[Any], columns: Mapping[str, str], resumed: int, abstention: Abstention) -> None:
+        self.rows, self.unsure, self.resumed = 0, 0, resumed
+        self._columns, self._abstention = columns, abstention
         self._counts: Counter[Any] = Counter(dict.fromkeys(labels, 0))
 
     def add(self, values: Mapping[str, Sequence[Any]]) -> None:
         """Count the labels of some rows."""
-        self.rows += len(values[self._column])
-        self._counts.update(values[self._column])
+        labels = values[self._columns["label"]]
+        self.rows += len(labels)
+        self._counts.update(labels)
+        probabilities = values[self._columns["probability"]]
+        self.unsure += sum(a is None and p is not None for a, p in zip(labels, probabilities, strict=True))
 
-    def print(self, args: argparse.Namespace, out: Path, seconds: float, columns: Mapping[str, str]) -> None:
+    def print(self, args: argparse.Namespace, out: Path, seconds: float) -> None:
         """Print it as JSON or as a line or two."""
         from vmask._core.wording import plural
 
-        missing = self._counts.pop(None, 0)
+        missing = self._counts.pop(None, 0) - self.unsure
         if args.json:
             names = {str(label): count for label, count in self._counts.items()}
             facts = {"out": str(out), "rows": self.rows, "missing": missing, "resumed": self.resumed}
-            print_json({**facts, "seconds": round(seconds, 3), "labels": names, "columns": dict(columns)})
+            if self._abstention.threshold is not None:
+                facts |= {"unsure": self.unsure, "threshold": self._abstention.threshold}
+            print_json({**facts, "seconds": round(seconds, 3), "labels": names, "columns": dict(self._columns)})
             return
-        answered = max(self.rows - missing, 1)
+        texts = self.rows - missing
+        answers = texts - self.unsure
         shares = [
-            f"{label} {count:,} ({count / answered:.1%})" for label, count in self._counts.most_common(MOST_SHOWN)
+            f"{label} {count:,} ({count / max(answers, 1):.1%})"
+            for label, count in self._counts.most_common(MOST_SHOWN)
         ]
         more = f", and {len(self._counts) - MOST_SHOWN} other labels" if len(self._counts) > MOST_SHOWN else ""
         say_result(f"{plural(self.rows, 'row')} in {out}: {', '.join(shares)}{more}")
         if missing:
             say(args, f"{plural(missing, 'row has', 'rows have')} no text, and no label.")
+        if note := self._abstention.note(answers, texts):
+            say(args, note)
 
 
 def chunk_size(config: Mapping[str, Any], explained: bool = False) -> int:
@@ -232,6 +253,25 @@ def chunk_size(config: Mapping[str, Any], explained: bool = False) -> int:
     if explained:
         return CHUNK if quick else CHUNK // 8
     return QUICK_CHUNK if quick else CHUNK
+
+
+def _abstention(args: argparse.Namespace, folder: Path, config: dict[str, Any]) -> Abstention:
+    """From which probability on texts are answered, and what comes of it on dev, as far as the model knows it."""
+    from vmask.config import make
+    from vmask.inference.abstention import Abstention, read_threshold, threshold_of
+    from vmask.inference.probability_config import AbstainConfig
+    from vmask.persistence.model_folder import WEIGHTS, check_files
+    from vmask.persistence.predictor_io import read_dev_answers
+
+    options = make(AbstainConfig, given(args, AbstainConfig))
+    threshold = read_threshold(config.get("abstain_below")) if options.abstain is None else options.abstain
+    if not threshold and options.abstain_accuracy is None:
+        return Abstention()
+    answers = read_dev_answers(check_files(folder, config)[WEIGHTS])
+    if options.abstain_accuracy is not None:
+        threshold = threshold_of(answers, options.abstain_accuracy)
+    assert threshold is not None
+    return Abstention(threshold, {} if answers is None else answers.at(threshold))
 
 
 def read_texts(source: str, column: str | None, trained_on: str | None) -> Iterator[str]:

@@ -65,7 +65,7 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
     from vmask.report.model.collect import collect
     from vmask.report.model.headline import other_data
     from vmask.report.model.page import write_report
-    from vmask.training.calibrate import describe_calibration
+    from vmask.training.calibrate import describe_abstention, describe_calibration
 
     config = read_config(folder)
     about = config["about"]
@@ -88,7 +88,7 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
         )
         return 0
     say_result(f"{content.headline}.")
-    for line in describe_calibration(about.get("calibration")):
+    for line in (*describe_calibration(about.get("calibration")), *describe_abstention(about.get("abstention"))):
         say_result(line)
     say_result(f"report: {page}")
     say_result(f"digest: {digest}")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from vmask.cli.console import print_json, say, say_result, shows_progress
 from vmask.cli.main import is_main_process, several_processes
 from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, choices, given
-from vmask.config import DataConfig, ProbabilityConfig, TrackConfig, TrainConfig, make
+from vmask.config import DataConfig, TrackConfig, TrainConfig, make
+from vmask.inference.probability_config import ProbabilityConfig
 from vmask.masks import MASKS
 from vmask.models import MODELS
 from vmask.pretrained.encoders import is_encoder_name, public_name
@@ -261,14 +262,14 @@ def _summarise(
     args: argparse.Namespace, classifier: Any, result: dict[str, Any], out: Path, report: Path | None
 ) -> None:
     from vmask.inference.visible_words import visible_counts, visible_share
-    from vmask.training.calibrate import describe_calibration
+    from vmask.training.calibrate import describe_abstention, describe_calibration
     from vmask.training.visibility import describe_visibility
 
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:
         line += f", test accuracy {result['test_accuracy']:.4f} (n {result['test_n']:,})"
     say_result(line)
-    for line in describe_calibration(result.get("calibration")):
+    for line in (*describe_calibration(result.get("calibration")), *describe_abstention(result.get("abstention"))):
         say_result(line)
     if classifier.predictor_.ranks_words:
         top = classifier.word_importance(12, min_count=3)

@@ -11,12 +11,13 @@ import torch
 
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset, Split
+from vmask.inference.abstention import selective
 from vmask.training.calibrate import calibration_effect
 from vmask.training.progress import ProgressCallback
 
 SCORES = (
     *("dataset", "dev_accuracy", "best_epoch", "epochs", "seconds", "coverage", "test_accuracy", "test_n"),
-    "calibration",
+    *("calibration", "abstention"),
 )
 """Keys of what `describe_training` returns."""
 
@@ -67,6 +68,8 @@ def describe_training(
         result |= scores
         for callback in callbacks:
             callback.scores(scores)
+    if (facts := classifier.about_.get("abstention")) is not None:
+        result["abstention"] = facts
     if (facts := classifier.about_.get("calibration")) is not None:
         result["calibration"] = facts
         result["dev_accuracy"] = facts.get("on_dev", {}).get("accuracy_after", result["dev_accuracy"])
@@ -84,7 +87,8 @@ def _score_test(classifier: TextClassifier, test: Split) -> float:
     """The accuracy on the test split; what the calibration changes there is noted in the model too."""
     predictor = classifier.predictor_
     logits = predictor.logits(predictor.prepare(test.texts))
-    predicted = predictor.output(torch.from_numpy(logits)).argmax(1)
+    probabilities = predictor.output(torch.from_numpy(logits))
+    predicted = probabilities.argmax(1)
     if predictor.calibration is not None:
         code = {label: number for number, label in enumerate(classifier.classes_.tolist())}
         rows = [row for row, label in enumerate(test.labels) if label in code]
@@ -94,4 +98,8 @@ def _score_test(classifier: TextClassifier, test: Split) -> float:
                 predictor.calibration, logits[rows], classes
             )
     given = zip(classifier.classes_[predicted.numpy()].tolist(), test.labels, strict=True)
-    return float(np.mean([one == other for one, other in given]))
+    right = np.array([one == other for one, other in given])
+    if predictor.abstain_below is not None:
+        sure = probabilities.max(1).values.numpy()
+        classifier.about_["abstention"]["on_test"] = selective(sure, right, predictor.abstain_below)
+    return float(right.mean())

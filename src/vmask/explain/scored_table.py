@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from vmask._core.wording import unused_name
 from vmask.data.table_chunks import TableChunk
 from vmask.data.writers import Columns
@@ -67,14 +69,17 @@ class AnswerColumns:
         labels: the classes, in the order of the probabilities.
         config: which columns.
         taken: the columns of the input; a new column of the same name gets `_predicted` behind its name.
+        threshold: probability of the predicted class below which there is no label; None for always.
 
     Attributes:
         names: names of the columns by what is in them.
         types: their types by their names, in order.
     """
 
-    def __init__(self, labels: Sequence[Any], config: PredictConfig, taken: Columns) -> None:
-        self._labels, self._config = labels, config
+    def __init__(
+        self, labels: Sequence[Any], config: PredictConfig, taken: Columns, threshold: float | None = None
+    ) -> None:
+        self._labels, self._config, self._threshold = labels, config, threshold
         kind = type(labels[0]) if len({type(label) for label in labels}) == 1 else float
         kinds: dict[str, Any] = {"label": kind, "probability": float}
         if config.probabilities:
@@ -99,7 +104,9 @@ class AnswerColumns:
         """The values of the columns for some rows; None where the text is missing."""
         rows = answers.probabilities.astype(float).round(DIGITS)
         best = answers.probabilities.argmax(1)
-        values: list[list[Any]] = [[self._labels[i] for i in best], rows[range(len(rows)), best].tolist()]
+        sure = answers.probabilities.max(1) >= np.float32(self._threshold or 0.0)
+        labels = [self._labels[i] if here else None for i, here in zip(best, sure, strict=True)]
+        values: list[list[Any]] = [labels, rows[range(len(rows)), best].tolist()]
         if self._config.probabilities:
             values += rows.T.tolist()
         if self._config.explain:

@@ -17,6 +17,7 @@ from torch import Tensor
 from vmask.config import HIDES
 from vmask.errors import ConfigError, ModelFolderError, NoWordScores, UnknownName
 from vmask.inference import many_texts
+from vmask.inference.abstention import DevAnswers
 from vmask.inference.cached_reader import cached_reader
 from vmask.inference.calibration import Calibration
 from vmask.inference.contract import BasePredictor, Doc
@@ -52,6 +53,8 @@ class TextPredictor(BasePredictor):
 
     Attributes:
         calibration: what is done to logits before they become probabilities; None for nothing.
+        dev_answers: its answers to the dev texts, by which thresholds are found; None if they are not known.
+        abstain_below: probability below which its prediction is no answer; None if it answers always.
     """
 
     pad: int = PAD
@@ -68,6 +71,8 @@ class TextPredictor(BasePredictor):
         self.device = device
         self.pad_length = pad_length
         self.calibration: Calibration | None = None
+        self.dev_answers: DevAnswers | None = None
+        self.abstain_below: float | None = None
         self._visible: tuple[Any, Tensor | None, NDArray[np.bool_] | None] = (None, None, None)
 
     @property
@@ -135,7 +140,8 @@ class TextPredictor(BasePredictor):
 
     def stored_tensors(self) -> dict[str, Tensor]:
         """Content of `model.safetensors` in a model folder: weights, and data about words."""
-        return {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
+        return tensors if self.dev_answers is None else {**tensors, **self.dev_answers.tensors()}
 
     def save_tokenizer(self, path: Path) -> None:
         """Write `tokenizer.json`."""
@@ -177,16 +183,15 @@ class TextPredictor(BasePredictor):
 
     def predict_ids(self, ids: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
         """(N, C) probabilities of texts as ids, by running the model on batches of them."""
-        probabilities = np.zeros((len(ids), len(self.labels)), dtype=np.float32)
-        for rows, batch in self._batches(ids):
-            with torch.no_grad():
-                probabilities[rows] = self.checked_output(self.model(batch).logits)
-        return probabilities
+        return self.checked_output(torch.from_numpy(self._logits(ids)))
 
     def logits(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
         """(N, C) logits, before any calibration."""
-        logits = np.zeros((len(docs), len(self.labels)), dtype=np.float32)
-        for rows, batch in self._batches([doc.ids for doc in docs]):
+        return self._logits([doc.ids for doc in docs])
+
+    def _logits(self, ids: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
+        logits = np.zeros((len(ids), len(self.labels)), dtype=np.float32)
+        for rows, batch in self._batches(ids):
             with torch.no_grad():
                 logits[rows] = self.model(batch).logits.float().cpu().numpy()
         return logits

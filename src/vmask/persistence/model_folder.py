@@ -25,7 +25,7 @@ from vmask._core.files import is_free, left_behind, replacing, sha256, sweep, to
 from vmask._core.parsing import read_json, read_text
 from vmask.errors import ConfigError, DataError, ModelFolderError, OutputExists, VmaskError, VmaskWarning
 from vmask.persistence.model_card import model_card
-from vmask.persistence.predictor_io import lacking, read_predictor
+from vmask.persistence.predictor_io import lacking, read_predictor, stored_probability
 from vmask.text.tokenizer_file import LIMIT_BYTES
 from vmask.training.run_config import Plan
 from vmask.training.trained_model import TrainedModel
@@ -60,7 +60,7 @@ _FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("accuracy_before", "accuracy_after", "temperature"), (int, float)),
     **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
     **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "only", "unknown"), list),
-    **dict.fromkeys(("coverage", "edits", "cost", "calibration", "on_dev", "on_test"), dict),
+    **dict.fromkeys(("coverage", "edits", "cost", "calibration", "abstention", "on_dev", "on_test"), dict),
 }
 """Types of the facts about data and training; other keys may have any value."""
 _UNKNOWN: dict[str, dict[str, Any]] = {
@@ -200,7 +200,6 @@ def is_report(path: Path) -> bool:
 
 
 def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str]) -> dict[str, Any]:
-    calibration = trained.predictor.calibration
     config = {
         "format": FORMAT,
         "vmask": __version__,
@@ -208,7 +207,7 @@ def _config(trained: TrainedModel, names: dict[str, str], digests: dict[str, str
         "plan": trained.plan.to_dict(),
         "params": dict(trained.params),
         **trained.predictor.stored_config(),
-        "calibration": None if calibration is None else calibration.to_dict(),
+        **stored_probability(trained.predictor),
         "data": trained.data,
         "best_epoch": trained.best_epoch,
         "history": trained.history,

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
 from vmask._core.parsing import read_text
 from vmask.errors import ModelFolderError
+from vmask.inference.abstention import DEV_CONFIDENCE, DEV_RIGHT, DevAnswers, read_threshold
 from vmask.inference.calibration import read_calibration
 from vmask.inference.piece_predictor import PiecePredictor, WordTable
 from vmask.inference.predictor import VECTORS, TextPredictor, WordPredictor
@@ -70,14 +72,35 @@ def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights:
     Raises:
         ModelFolderError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError: if the files are inconsistent.
     """
-    _check_labels(config["labels"])
+    labels = config["labels"]
+    _check_labels(labels)
     shapes = read_shapes(weights)
     if empty := [name for name, shape in shapes.items() if 0 in shape and not name.startswith("words.")]:
         raise ModelFolderError(f"{empty[0]} is empty")
     stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
     with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
         predictor = _READERS[MODELS.get(plan.model).reads](stored)
-    return predictor.calibrated(read_calibration(config.get("calibration"), len(config["labels"])))
+    predictor.calibration = read_calibration(config.get("calibration"), len(labels))
+    predictor.abstain_below = read_threshold(config.get("abstain_below"))
+    predictor.dev_answers = read_dev_answers(weights)
+    return predictor
+
+
+def stored_probability(predictor: TextPredictor) -> dict[str, Any]:
+    """Calibration and threshold of a model, its part of `config.json` that `read_predictor` reads too."""
+    calibration = None if predictor.calibration is None else predictor.calibration.to_dict()
+    return {"calibration": calibration, "abstain_below": predictor.abstain_below}
+
+
+def read_dev_answers(weights: Path) -> DevAnswers | None:
+    """What is stored of a model's answers to the dev texts; None if nothing is.
+
+    Raises:
+        ModelFolderError: if they are no such answers.
+    """
+    with safe_open(weights, "pt") as file:
+        stored = set(file.keys())
+        return DevAnswers.read({name: file.get_tensor(name) for name in (DEV_CONFIDENCE, DEV_RIGHT) if name in stored})
 
 
 def _read_pieces(stored: _Stored) -> PiecePredictor:
@@ -87,7 +110,7 @@ def _read_pieces(stored: _Stored) -> PiecePredictor:
     pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]))
     network = network_of(config["encoder"], len(labels))
     model = _with_stored(plan.with_mask(Transformer(network, pieces.special, plan.model_options), len(labels)), shapes)
-    tensors = _finite(load_file(weights))
+    tensors = _finite(_load_weights(weights))
     text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
     counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)
     table = WordTable(text.split("\n") if text else [], counts, scores)
@@ -101,7 +124,7 @@ def _read_pieces(stored: _Stored) -> PiecePredictor:
 def _read_words(stored: _Stored) -> WordPredictor:
     plan, config, tokenizer, weights, shapes, device = stored
     labels = config["labels"]
-    of_model = {name: shape for name, shape in shapes.items() if not name.startswith("words.")}
+    of_model = {name: shape for name, shape in shapes.items() if not name.startswith(("words.", "dev."))}
     if VECTORS not in of_model or len(of_model[VECTORS]) != 2:
         raise ModelFolderError("it has no table of word vectors")
     check_shapes(
@@ -110,7 +133,7 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if not 1 <= config["max_words"] <= LONGEST:
         raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
     words = WordTokenizer.load(tokenizer, config["cleaning"], config["max_words"])
-    tensors = _finite(load_file(weights))
+    tensors = _finite(_load_weights(weights))
     counts, known = _column(tensors, "words.count", torch.int64), _column(tensors, "words.known", torch.uint8) > 0
     if not len(words.words) == len(counts) == len(known) == len(tensors[VECTORS]):
         raise ModelFolderError("its tokenizer has another number of words than its vectors")
@@ -121,6 +144,11 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if pad_length * len(tensors[VECTORS][0]) > MOST_PADDED:
         raise ModelFolderError(f"it pads every text to {pad_length:,} words, more than fit into the memory")
     return WordPredictor(model, words, labels, counts, known, device, pad_length)
+
+
+def _load_weights(weights: Path) -> dict[str, Tensor]:
+    """All tensors of a file but the answers to the dev texts."""
+    return {name: one for name, one in load_file(weights).items() if name not in (DEV_CONFIDENCE, DEV_RIGHT)}
 
 
 def _with_stored(model: MaskedClassifier, shapes: Shapes) -> MaskedClassifier:

@@ -14,10 +14,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from vmask.errors import ConfigError
+from vmask.inference.abstention import CONFIDENCE, DevAnswers
 from vmask.inference.calibration import COLDEST, HOTTEST, LARGEST_BIAS, Calibration
 from vmask.inference.contract import SINGLE_LABEL
 from vmask.inference.output import to_probabilities
 from vmask.inference.predictor import TextPredictor
+from vmask.inference.probability_config import ProbabilityConfig
 from vmask.metrics.accuracy import accuracy
 from vmask.metrics.calibration_error import CalibrationError, calibration_records
 from vmask.metrics.macro_f1 import macro_f1
@@ -37,35 +40,61 @@ BEFORE_EDIT = "before its words were edited"
 P = TypeVar("P", bound=TextPredictor)
 
 
-def calibrate(predictor: P, plan: Plan, kind: str | None, data: Labelled) -> tuple[P, dict[str, Any]]:
-    """A trained model with its calibration, and the facts about it: what was fitted, and what it changes on dev.
+def calibrate(
+    predictor: P, plan: Plan, options: ProbabilityConfig, data: Labelled
+) -> tuple[P, dict[str, dict[str, Any]]]:
+    """A trained model with its calibration, its answers to the dev texts and, if asked for, a threshold to answer from.
 
     Args:
         predictor: the trained model.
         plan: how it was trained.
-        kind: `temperature`, `temperature_bias` or `none`; None chooses by the class weights.
+        options: what to fit.
         data: the texts that it was trained with.
+
+    Returns:
+        The model, and facts about it: `calibration`, what was fitted and what it changes on dev; `abstention`, what is
+        answered from the threshold on.
     """
-    asked = kind or (BIAS if plan.train.class_weight == "balanced" else TEMPERATURE)
-    if asked == NONE:
+    if options.calibration == NONE and options.abstain_accuracy is None:
         return predictor, {}
     if predictor.task != SINGLE_LABEL:
-        return predictor, {"skipped": "a text may have several labels"}
-    if len(data.dev_texts) < FEWEST_TEXTS:
-        return predictor, {"skipped": f"there are {len(data.dev_texts):,} dev texts, fewer than {FEWEST_TEXTS}"}
+        return predictor, {"calibration": {"skipped": "a text may have several labels"}}
     classes = np.array(data.codes(data.dev_labels), np.int64)
+    logits = predictor.logits(predictor.prepare(data.dev_texts))
+    kind = options.calibration or (BIAS if plan.train.class_weight == "balanced" else TEMPERATURE)
+    calibration, fitted = (None, {}) if kind == NONE else _fit(kind, logits, classes, len(data.classes))
+    predictor = predictor.calibrated(calibration)
+    probabilities = predictor.output(torch.from_numpy(logits)).numpy()
+    predictor.dev_answers = DevAnswers(probabilities.max(1), probabilities.argmax(1) == classes)
+    facts = {"calibration": fitted} if fitted else {}
+    if options.abstain_accuracy is None:
+        return predictor, facts
+    wanted = {"wanted": options.abstain_accuracy}
+    try:
+        predictor.abstain_below = predictor.dev_answers.threshold_for(options.abstain_accuracy)
+    except ConfigError as error:  # it would be a pity about the training
+        return predictor, {**facts, "abstention": {**wanted, "skipped": str(error)}}
+    on_dev = predictor.dev_answers.at(predictor.abstain_below)
+    return predictor, {**facts, "abstention": {**wanted, "threshold": predictor.abstain_below, "on_dev": on_dev}}
+
+
+def _fit(
+    asked: str, logits: NDArray[np.float32], classes: NDArray[np.int64], size: int
+) -> tuple[Calibration | None, dict[str, Any]]:
+    """The calibration for dev texts, or None, with the facts about it; `size` is the number of classes."""
+    if len(classes) < FEWEST_TEXTS:
+        return None, {"skipped": f"there are {len(classes):,} dev texts, fewer than {FEWEST_TEXTS}"}
     present = np.count_nonzero(np.bincount(classes))
     if present < 2:
-        return predictor, {"skipped": "all dev texts have the same label"}
+        return None, {"skipped": "all dev texts have the same label"}
     facts: dict[str, Any] = {}
-    if asked == BIAS and present < len(data.classes):
+    if asked == BIAS and present < size:
         asked, facts["note"] = TEMPERATURE, "by a temperature alone, as some class has no dev text"
-    logits = predictor.logits(predictor.prepare(data.dev_texts))
     if not np.isfinite(logits).all():
-        return predictor, {"skipped": "some of the model's answers are no numbers"}
+        return None, {"skipped": "some of the model's answers are no numbers"}
     calibration = fit_calibration(logits, classes, asked == BIAS)
     facts |= {**calibration.to_dict(), "on_dev": calibration_effect(calibration, logits, classes)}
-    return predictor.calibrated(calibration), facts
+    return calibration, facts
 
 
 def fit_calibration(logits: NDArray[np.float32], classes: NDArray[np.int64], with_bias: bool = False) -> Calibration:
@@ -162,3 +191,27 @@ def describe_calibration(about: Any) -> list[str]:
         )
         for split, effect in effects_of(about).items()
     ]
+
+
+def describe_abstention(about: Any) -> list[str]:
+    """From which probability on a model answers, and what comes of it, as lines."""
+    if not isinstance(about, dict):
+        return []
+    if about.get("skipped"):
+        return [f"it answers always: {about['skipped']}"]
+    if not isinstance(about.get("threshold"), (int, float)) or not isinstance(about.get("wanted"), (int, float)):
+        return []
+    note = f" {about['note']}" if about.get("note") else ""
+    lines = [
+        f"not sure below a probability of {about['threshold']:.4f}, found on dev{note}: with {CONFIDENCE:.0%} "
+        f"confidence at least {about['wanted']:.1%} of its other answers are right"
+    ]
+    for split in ("dev", "test"):
+        found = about.get(f"on_{split}")
+        if isinstance(found, dict) and all(
+            isinstance(found.get(key), (int, float)) for key in ("answered", "accuracy")
+        ):
+            lines.append(
+                f"  {split}: {found['answered']:.1%} of the texts answered, {found['accuracy']:.1%} of them right"
+            )
+    return lines
