@@ -56,7 +56,7 @@ def run(name: str, data_dir: str, vectors: str) -> dict:
     started = time.perf_counter()
     classifier = TextClassifier(**given).fit(train.texts, train.labels, dev=(dev.texts, dev.labels))
     predictor, about = classifier.predictor_, classifier.about_["calibration"]
-    logits = predictor.logits(predictor.prepare(test.texts))
+    logits = predictor.logits(predictor.ids_of(test.texts))
     classes = np.array([classifier.classes_.tolist().index(label) for label in test.labels])
     probabilities = predictor.output(torch.from_numpy(logits)).numpy()
     right = probabilities.argmax(1) == classes

@@ -276,3 +276,18 @@ def test_a_threshold_is_found_for_an_accuracy(vmask, fails, careful, trained):
     assert "No threshold shows" in fails("predict", folder, texts, "--abstain-accuracy", "0.9999")
     assert "Leave one out" in fails("predict", folder, texts, "--abstain", "0.5", "--abstain-accuracy", "0.8")
     assert "abstain" in fails("predict", folder, texts, "--abstain", "80")
+
+
+def test_a_table_has_no_label_where_the_model_is_not_sure(vmask, careful, tmp_path):
+    folder, texts, made = careful
+    sure = made.predict_proba(texts.read_text().splitlines()).max(1)
+    middle = float(np.sort(sure)[1])
+    out = tmp_path / "out.jsonl"
+    done = vmask("predict", folder, texts, "--out", out, "--abstain", str(middle), "--json")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [row["label"] is None for row in rows] == (sure < np.float32(middle)).tolist()
+    assert [row["probability"] for row in rows] == pytest.approx(sure.tolist(), abs=1e-6)
+    assert (json.loads(done.lines[0])["unsure"], json.loads(done.lines[0])["missing"]) == (1, 0)
+    again = vmask("predict", folder, texts, "--out", tmp_path / "again.csv", "--abstain", str(middle))
+    assert "2 of 3 texts answered" in again.err

@@ -86,7 +86,7 @@ def describe_training(
 def _score_test(classifier: TextClassifier, test: Split) -> float:
     """The accuracy on the test split; what the calibration changes there is noted in the model too."""
     predictor = classifier.predictor_
-    logits = predictor.logits(predictor.prepare(test.texts))
+    logits = predictor.logits(predictor.ids_of(test.texts))
     probabilities = predictor.output(torch.from_numpy(logits))
     predicted = probabilities.argmax(1)
     if predictor.calibration is not None:

@@ -140,8 +140,8 @@ class TextPredictor(BasePredictor):
 
     def stored_tensors(self) -> dict[str, Tensor]:
         """Content of `model.safetensors` in a model folder: weights, and data about words."""
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
-        return tensors if self.dev_answers is None else {**tensors, **self.dev_answers.tensors()}
+        of_dev = {} if self.dev_answers is None else self.dev_answers.tensors()
+        return of_dev | {name: tensor.detach().cpu().contiguous() for name, tensor in self.model.state_dict().items()}
 
     def save_tokenizer(self, path: Path) -> None:
         """Write `tokenizer.json`."""
@@ -183,13 +183,10 @@ class TextPredictor(BasePredictor):
 
     def predict_ids(self, ids: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
         """(N, C) probabilities of texts as ids, by running the model on batches of them."""
-        return self.checked_output(torch.from_numpy(self._logits(ids)))
+        return self.checked_output(torch.from_numpy(self.logits(ids)))
 
-    def logits(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
-        """(N, C) logits, before any calibration."""
-        return self._logits([doc.ids for doc in docs])
-
-    def _logits(self, ids: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
+    def logits(self, ids: Sequence[NDArray[np.int32]]) -> NDArray[np.float32]:
+        """(N, C) logits of texts as ids, before any calibration."""
         logits = np.zeros((len(ids), len(self.labels)), dtype=np.float32)
         for rows, batch in self._batches(ids):
             with torch.no_grad():

@@ -60,7 +60,7 @@ def calibrate(
     if predictor.task != SINGLE_LABEL:
         return predictor, {"calibration": {"skipped": "a text may have several labels"}}
     classes = np.array(data.codes(data.dev_labels), np.int64)
-    logits = predictor.logits(predictor.prepare(data.dev_texts))
+    logits = predictor.logits(predictor.ids_of(data.dev_texts))
     kind = options.calibration or (BIAS if plan.train.class_weight == "balanced" else TEMPERATURE)
     calibration, fitted = (None, {}) if kind == NONE else _fit(kind, logits, classes, len(data.classes))
     predictor = predictor.calibrated(calibration)
