@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-EXTRAS := .[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow,ray,optuna,excel]
+EXTRAS := .[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow,ray,optuna,excel,segment]
 FLOOR := .venv-floor
 # What uses each dependency and extra; the whole suite would take as long as `make test`.
 FLOOR_TESTS := tests/test_floors.py tests/test_golden.py tests/test_classifier.py tests/persistence tests/inference \

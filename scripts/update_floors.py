@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "constraints-floor.txt"
-EXTRAS = ".[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow,ray,optuna,excel]"
+EXTRAS = ".[hub,encoders,onnx,gradients,report,serve,tensorboard,mlflow,ray,optuna,excel,segment]"
 TORCH = "2.13.0"
 """The one version that is tested: older ones are large, and not to be had as builds for a CPU everywhere."""
 HEAD = """# The lowest versions that vmask promises to work with, and what pip finds to go with them.

@@ -206,16 +206,18 @@ def _words_with_vectors(plan: Plan, dataset: Dataset) -> list[str]:
     """Words of the model's vector files that occur in none of the texts; empty if it reads no such file."""
     from vmask.pretrained.word_vectors import DISTIL, read_vectors
     from vmask.text.vocabulary import choose_words
-    from vmask.training.prepare_words import DEFAULT_CLEANING
+    from vmask.training.prepare_words import DEFAULT_CLEANING, choose_word_segmenter
 
     config = dataclasses.replace(plan.data, vocabulary="vectors", min_count=None)
     parts = config.embeddings.split(",")
     files = ",".join(part for part in parts if not part.strip().startswith(DISTIL))
     if plan.reads_pieces or files in ("", "random"):
         return []
-    counts = count_words(_texts(dataset), config.cleaning or DEFAULT_CLEANING)
+    cleaning = config.cleaning or DEFAULT_CLEANING
+    segmenter = choose_word_segmenter(config.segmenter, dataset.splits["train"].texts, cleaning)
+    counts = count_words(_texts(dataset), cleaning, segmenter)
     vectors = read_vectors(files, counts, config.vector_words)
-    others = choose_words(counts, None, vectors.words, config)[len(counts) :]
+    others = choose_words(counts, None, vectors.words, config, segmenter)[len(counts) :]
     return [word for word in others if word.isalpha()]
 
 

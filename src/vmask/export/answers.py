@@ -35,6 +35,6 @@ def answers_of(folder: Path) -> Answers:
         from vmask.export.encoder_onnx import encoder_onnx_answers
 
         return encoder_onnx_answers(folder)
-    from vmask.export.onnx import onnx_answers
+    from vmask.export.onnx import onnx_answers, segmenter_of
 
-    return onnx_answers(folder)
+    return onnx_answers(folder, segmenter_of(folder))

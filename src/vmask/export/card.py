@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from vmask.inference.predictor import WordPredictor
 from vmask.persistence.model_card import model_card
+from vmask.text.segmenters import Segmenter
 
 if TYPE_CHECKING:
     from vmask.training.trained_model import TrainedModel
@@ -45,6 +47,28 @@ for text, row in zip(texts, probabilities):
 what is past the length limit and pads. Give at least one text; an empty string is one.
 """
 )
+
+SEGMENTED = """
+The words of texts without spaces were cut by {version}, which `pip install {packages}` installs. `tokenizer.json` alone
+cuts such texts otherwise, and the answers are others: `spaced` puts spaces between their words first.
+"""
+_CONFIG = """\
+config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+labels = config["labels"]
+"""
+_SPACED = """\
+{code}
+
+
+def spaced(text):
+    def words(run):
+        marked = lambda word: unicodedata.category(word[0]).startswith("M")
+        return "".join(word if marked(word) else " " + word for word in cut(run[0])) + " "
+
+    return re.sub(config["segmenter"]["run"], words, text)
+
+
+"""
 
 HF = """\
 ## Run it
@@ -86,7 +110,24 @@ for text, row in zip(texts, probabilities):
 
 def onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
     """The card of a word model in ONNX, as Markdown: facts of the model, notes on the export, code to run it."""
-    return _card(trained, "ONNX", notes, ONNX)
+    assert isinstance(trained.predictor, WordPredictor)
+    segmenter = trained.predictor.tokenizer.segmenter
+    return _card(trained, "ONNX", notes, ONNX if segmenter is None else _segmented(segmenter))
+
+
+def _segmented(segmenter: Segmenter) -> str:
+    """How to run a model that reads the words of a segmenter."""
+    changes = (
+        ("import json\n", "import json\nimport re\nimport unicodedata\n"),
+        ('labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["labels"]\n', _CONFIG),
+        ("onnxruntime tokenizers numpy`", f"onnxruntime tokenizers numpy {' '.join(segmenter.packages)}`"),
+        ('texts = ["a', _SPACED.replace("{code}", segmenter.code) + 'texts = ["a'),
+        ("encode_batch(texts)", "encode_batch([spaced(text) for text in texts])"),
+    )
+    use = ONNX
+    for before, after in changes:
+        use = use.replace(before, after, 1)
+    return use + SEGMENTED.format(version=segmenter.version, packages=" ".join(segmenter.packages))
 
 
 def encoder_onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:

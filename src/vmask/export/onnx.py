@@ -19,6 +19,7 @@ from torch import nn
 
 from vmask import __version__
 from vmask._core.files import sha256, to_json
+from vmask._core.parsing import read_json
 from vmask.errors import ExportError, MissingExtra
 from vmask.export import Written
 from vmask.export.card import onnx_card
@@ -28,6 +29,7 @@ from vmask.export.hidden import write_hidden
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.predictor import WordPredictor
 from vmask.text.batches import sorted_buckets
+from vmask.text.segmenters import Segmenter, find_segmenter, spaced
 from vmask.text.vocabulary import WordTokenizer
 from vmask.text.words import PAD, SPECIALS
 
@@ -60,13 +62,13 @@ def write_onnx(trained: TrainedModel, folder: Path) -> Written:
     tokenizer.save(folder / TOKENIZER)
     _pad_and_cut(folder / TOKENIZER, tokenizer.max_words)
 
-    texts = sample_texts(tokenizer.words[len(SPECIALS) :], tokenizer.max_words)
-    expected = predictor.predict_docs(predictor.prepare(texts))
-    difference = check_predictions(run_onnx(folder, texts), expected, "The ONNX file", FIX)
-    notes = (_mask_note(trained.plan.mask, graph, predictor),)
+    notes = (_mask_note(trained.plan.mask, graph, predictor), *_segmenter_note(tokenizer))
     write_hidden(trained.predictor.model, tokenizer.words.__getitem__, folder)
     (folder / CARD).write_text(onnx_card(trained, notes), encoding="utf-8")
     (folder / CONFIG).write_text(to_json(_config(trained, tokenizer, graph, folder)), encoding="utf-8")
+    texts = sample_texts(tokenizer.words[len(SPECIALS) :], tokenizer.max_words)
+    expected = predictor.predict_docs(predictor.prepare(texts))
+    difference = check_predictions(run_onnx(folder, texts), expected, "The ONNX file", FIX)
     return Written(graph.mask is None, difference, notes)
 
 
@@ -128,10 +130,21 @@ def export_module(
 
 def run_onnx(folder: Path, texts: Sequence[str]) -> NDArray[np.float32]:
     """(N, C) probabilities of the texts, computed from the files of an export as in its README."""
-    return onnx_answers(folder)(texts)
+    return onnx_answers(folder, segmenter_of(folder))(texts)
 
 
-def onnx_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
+def segmenter_of(folder: Path) -> Segmenter | None:
+    """The segmenter that an export needs.
+
+    Raises:
+        UnknownName: if it names one that is not known.
+        MissingExtra: if its package is not installed.
+    """
+    recorded = read_json(folder / CONFIG).get("segmenter")
+    return find_segmenter(recorded["name"], "This export reads texts without spaces. ") if recorded else None
+
+
+def onnx_answers(folder: Path, segmenter: Segmenter | None) -> Callable[[Sequence[str]], NDArray[np.float32]]:
     """The same as a function of the texts, with the files read once."""
     from tokenizers import Tokenizer
 
@@ -142,7 +155,8 @@ def onnx_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]
         probabilities: NDArray[np.float32] = session.run(None, {"ids": ids})[0]
         return probabilities
 
-    return in_batches(tokenizer, ask)
+    answers = in_batches(tokenizer, ask)
+    return lambda texts: answers([text.text for text in spaced(texts, segmenter)])
 
 
 def in_batches(
@@ -199,14 +213,23 @@ def _mask_note(name: str, graph: WordGraph, predictor: WordPredictor) -> str:
     return "mask folded into the word vectors"
 
 
+def _segmenter_note(tokenizer: WordTokenizer) -> tuple[str, ...]:
+    if tokenizer.segmenter is None:
+        return ()
+    return (f"texts without spaces must be cut by {tokenizer.segmenter.name} before, as below",)
+
+
 def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, folder: Path) -> dict[str, Any]:
     """The `config.json` of an export: labels, inputs and outputs, and its origin under `vmask`."""
     labels = list(trained.labels)
     files = sorted(file.name for file in folder.iterdir())
+    segmenter = tokenizer.segmenter
+    cut = {} if segmenter is None else {"segmenter": {**segmenter.record(), "run": segmenter.run}}
     return {
         "labels": labels,
         "max_words": tokenizer.max_words,
         "cleaning": tokenizer.cleaning,
+        **cut,
         "inputs": {"ids": {"type": "int64", "shape": ["batch", "words"], "padding": PAD}},
         "outputs": {"probabilities": {"type": "float32", "shape": ["batch", len(labels)]}},
         "vmask": {

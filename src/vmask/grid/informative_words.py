@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.text.segmenters import Segmenter, spaced
 from vmask.text.words import SPECIALS, TOKENIZED_AT_ONCE, chunks, count_words, make_tokenizer
 
 SEEN = 5
@@ -14,30 +16,32 @@ SEEN = 5
 SHARE = 0.1
 
 
-def informative_words(texts: Sequence[str], labels: Sequence[str], cleaning: str) -> list[str]:
+def informative_words(
+    texts: Sequence[str], labels: Sequence[str], cleaning: str, segmenter: Segmenter | None = None
+) -> list[str]:
     """The tenth of the words seen five times or more with the most information about the class, most first.
 
     Measured by the mutual information between the class and whether the word occurs in the text,
     `I = sum_{w,c} p(w,c) log(p(w,c) / (p(w) p(c)))`; ties in alphabetical order.
     """
-    words = sorted(word for word, count in count_words(texts, cleaning).items() if count >= SEEN)
+    words = sorted(word for word, count in count_words(texts, cleaning, segmenter).items() if count >= SEEN)
     if not words:
         return []
-    information = mutual_information(*_counts(texts, labels, cleaning, words))
+    ids = {word: id for id, word in enumerate((*SPECIALS, *words))}
+    information = mutual_information(*_counts(texts, labels, make_tokenizer(cleaning, ids, segmenter), segmenter))
     order = sorted(range(len(words)), key=lambda i: (-information[i], words[i]))
     return [words[i] for i in order[: max(1, round(SHARE * len(words)))]]
 
 
 def _counts(
-    texts: Sequence[str], labels: Sequence[str], cleaning: str, words: Sequence[str]
+    texts: Sequence[str], labels: Sequence[str], tokenizer: Any, segmenter: Segmenter | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(V, C) texts of each class with each word, and (C,) texts of each class."""
     classes = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    tokenizer = make_tokenizer(cleaning, {word: id for id, word in enumerate((*SPECIALS, *words))})
-    counts = np.zeros((len(words) + len(SPECIALS), len(classes)))
+    counts = np.zeros((tokenizer.get_vocab_size(), len(classes)))
     done = 0
     for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
-        for encoding in tokenizer.encode_batch_fast(chunk):
+        for encoding in tokenizer.encode_batch_fast([text.text for text in spaced(chunk, segmenter)]):
             counts[np.unique(encoding.ids).astype(np.int64), classes[labels[done]]] += 1
             done += 1
     return counts[len(SPECIALS) :], np.bincount([classes[label] for label in labels]).astype(np.float64)

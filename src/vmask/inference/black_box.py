@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vmask.config import HIDES
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.inference.contract import BasePredictor, Doc
+from vmask.text.segmenters import WIDE, find_segmenter
 from vmask.text.words import readable, whole_words
 
 
@@ -25,6 +26,8 @@ class BlackBox(BasePredictor):
         unk_token: replaces a word that is hidden by `unk`.
         mask_token: replaces a word that is hidden by `mask`; None if the model has no such token.
         batch_size: maximum number of texts per call.
+        segmenter: cuts scripts without spaces into words: `jieba`, `sudachi`, `pythainlp` or `icu`; with `none` each
+            Chinese and Japanese character is a word.
     """
 
     def __init__(
@@ -34,7 +37,9 @@ class BlackBox(BasePredictor):
         unk_token: str = "UNKWORDZ",
         mask_token: str | None = None,
         batch_size: int = 512,
+        segmenter: str = "none",
     ) -> None:
+        self.segmenter = find_segmenter(segmenter)
         self.predict_proba = predict_proba
         self.batch_size = batch_size
         if labels is not None:  # numpy numbers are not JSON values
@@ -63,7 +68,7 @@ class BlackBox(BasePredictor):
         strings = readable(texts)
         return [
             Doc(text, tuple(map(tuple, spans.tolist())), no_ids)
-            for text, spans in zip(strings, whole_words(strings), strict=True)
+            for text, spans in zip(strings, whole_words(strings, self.segmenter), strict=True)
         ]
 
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
@@ -125,7 +130,8 @@ class BlackBox(BasePredictor):
 def rebuilt(doc: Doc, keep: NDArray[Any], stand_in: str) -> str:
     """The text with the words where `keep` (W,) is 0 replaced; the text between words stays.
 
-    Adjacent words, as in `film.`, are separated by a space if one is hidden, so that the other remains a word.
+    Adjacent words, as in `film.`, are separated by a space if one is hidden, so that the other remains a word; but not
+    in scripts that are written without spaces.
 
     >>> doc = Doc("A well-made film.", ((0, 1), (2, 6), (6, 7), (7, 11), (12, 16), (16, 17)), np.zeros(0, np.int32))
     >>> rebuilt(doc, np.array([1, 1, 0, 1, 1, 0]), "UNKWORDZ")
@@ -144,4 +150,5 @@ def rebuilt(doc: Doc, keep: NDArray[Any], stand_in: str) -> str:
 def _apart(left: str, right: str) -> str:
     """Both strings, joined by a space if they would run together."""
     touch = left and right and not left[-1].isspace() and not right[0].isspace()
+    touch = touch and not WIDE.match(left[-1]) and not WIDE.match(right[0])
     return f"{left} {right}" if touch else left + right

@@ -20,7 +20,7 @@ from vmask.inference.visibility import with_hidden
 from vmask.inference.word_importance import WordImportance, by_count, ranked
 from vmask.models.contract import MaskedClassifier
 from vmask.pretrained.encoders import plain_config
-from vmask.text.pieces import JOINING, PieceTokenizer
+from vmask.text.pieces import PieceTokenizer
 from vmask.text.words import chunks
 
 if TYPE_CHECKING:
@@ -74,8 +74,9 @@ class PiecePredictor(TextPredictor):
         rows = len(self.model.encoder.is_word)  # type: ignore[arg-type]
         if any(pieces.ids.max(initial=0) >= rows for pieces in encoded):
             raise ModelFolderError("The tokenizer of the model has pieces that it has no vectors for. Train it again.")
+        joining = self.tokenizer.joining
         docs = [
-            Doc(text, tuple(map(tuple, pieces.spans.tolist())), pieces.ids, pieces.unseen, pieces.owners, JOINING)
+            Doc(text, tuple(map(tuple, pieces.spans.tolist())), pieces.ids, pieces.unseen, pieces.owners, joining)
             for text, pieces in zip(texts, encoded, strict=True)
         ]
         return with_hidden(docs, self.visible)
@@ -92,7 +93,9 @@ class PiecePredictor(TextPredictor):
 
     def stored_config(self) -> dict[str, Any]:
         """Rules of the tokenizer, and the configuration of the encoder as plain data."""
-        return {"tokenizer": self.tokenizer.facts(), "encoder": plain_config(self.network.config.to_dict())}
+        segmenter = self.tokenizer.segmenter
+        cut = {} if segmenter is None else {"segmenter": segmenter.record()}
+        return {"tokenizer": self.tokenizer.facts(), "encoder": plain_config(self.network.config.to_dict()), **cut}
 
     def stored_tensors(self) -> dict[str, Tensor]:
         """Weights, and the words of the training texts."""

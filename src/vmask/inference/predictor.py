@@ -360,7 +360,9 @@ class WordPredictor(TextPredictor):
 
     def stored_config(self) -> dict[str, Any]:
         """Rules of the tokenizer."""
-        return {"max_words": self.tokenizer.max_words, "cleaning": self.tokenizer.cleaning}
+        segmenter = self.tokenizer.segmenter
+        cut = {} if segmenter is None else {"segmenter": segmenter.record()}
+        return {"max_words": self.tokenizer.max_words, "cleaning": self.tokenizer.cleaning, **cut}
 
     def stored_tensors(self) -> dict[str, Tensor]:
         """Weights, and the count of each word and whether it has a pretrained vector."""

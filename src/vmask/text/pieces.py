@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from vmask._core.files import to_json, write_text
 from vmask.errors import ConfigError
+from vmask.text.segmenters import Segmenter
 from vmask.text.tokenizer_file import encode_batch, guarded, read_tokenizer
 from vmask.text.words import TOKENIZED_AT_ONCE, WHOLE_WORDS, chunks, whole_words
 
 JOINING = f"words: {WHOLE_WORDS}; pieces by character offsets"
 """How pieces become words, as results record it."""
-MERGING = f"{JOINING}; score of a word: mean over its pieces"
+MEAN = "; score of a word: mean over its pieces"
+MERGING = f"{JOINING}{MEAN}"
 """The same with the rule for scores of words, for masks that score pieces."""
 
 
@@ -51,16 +53,24 @@ class PieceTokenizer:
         pad: id of padding.
         special: ids that are never words: all special tokens except the one for unknown words.
         max_tokens: largest number of tokens of a text, special ones included.
+        segmenter: finds the words in scripts without spaces.
     """
 
     def __init__(
-        self, backend: Any, settings: dict[str, str], pad: int, special: Sequence[int], max_tokens: int
+        self,
+        backend: Any,
+        settings: dict[str, str],
+        pad: int,
+        special: Sequence[int],
+        max_tokens: int,
+        segmenter: Segmenter | None = None,
     ) -> None:
         self.backend = backend
         self.settings = settings
         self.pad = pad
         self.special = sorted(special)
         self.max_tokens = max_tokens
+        self.segmenter = segmenter
         with guarded("The tokenizer cannot be used"):
             added = backend.num_special_tokens_to_add(False)
         if max_tokens <= added:
@@ -69,7 +79,7 @@ class PieceTokenizer:
         backend.enable_truncation(max_tokens)
 
     @classmethod
-    def of(cls, tokenizer: Any, max_tokens: int) -> PieceTokenizer:
+    def of(cls, tokenizer: Any, max_tokens: int, segmenter: Segmenter | None = None) -> PieceTokenizer:
         """From a fast tokenizer of `transformers`."""
         from tokenizers import Tokenizer
 
@@ -85,7 +95,7 @@ class PieceTokenizer:
         backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
         settings = {f"{name}_token": getattr(tokenizer, f"{name}_token") for name in (*named, "unk")}
         settings = {name: str(token) for name, token in settings.items() if token is not None}
-        return cls(backend, settings, pad, sorted(special), max_tokens)
+        return cls(backend, settings, pad, sorted(special), max_tokens, segmenter)
 
     def __len__(self) -> int:
         return int(self.backend.get_vocab_size())
@@ -102,13 +112,25 @@ class PieceTokenizer:
         normalizer = self.backend.normalizer
         return normalizer is not None and normalizer.normalize_str("A") == "a"
 
+    @property
+    def joining(self) -> str:
+        """How pieces become words, as results record it."""
+        if self.segmenter is None:
+            return JOINING
+        return f"{JOINING}; words of scripts without spaces: {self.segmenter.name} ({self.segmenter.version})"
+
+    @property
+    def merging(self) -> str:
+        """The same with the rule for scores of words."""
+        return f"{self.joining}{MEAN}"
+
     def encode(self, texts: Sequence[str]) -> list[Pieces]:
         """Split texts into pieces and words; the result of a text does not depend on the others."""
         result = []
         for chunk in chunks(texts, 1_000, TOKENIZED_AT_ONCE):
             encodings = encode_batch(self.backend, chunk)
             with guarded("The tokenizer of the model gives numbers that cannot be used"):
-                for encoding, spans in zip(encodings, whole_words(chunk), strict=True):
+                for encoding, spans in zip(encodings, whole_words(chunk, self.segmenter), strict=True):
                     result.append(_pieces(encoding, spans))
         return result
 
@@ -130,13 +152,13 @@ class PieceTokenizer:
         }
 
     @classmethod
-    def read(cls, text: str, facts: dict[str, Any]) -> PieceTokenizer:
+    def read(cls, text: str, facts: dict[str, Any], segmenter: Segmenter | None = None) -> PieceTokenizer:
         """Restore a tokenizer from the results of `to_json` and `facts`.
 
         Raises:
             ModelFolderError: if the text is not a tokenizer.
         """
-        return cls(read_tokenizer(text), **facts)
+        return cls(read_tokenizer(text), **facts, segmenter=segmenter)
 
 
 def _pieces(encoding: Any, spans: NDArray[np.int32]) -> Pieces:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from vmask._core.files import write_text
 from vmask._core.parsing import read_json
 from vmask.errors import ConfigError, DataError, FileMissing, ModelFolderError, UnknownName
+from vmask.text.segmenters import Segmenter, spaced
 from vmask.text.tokenizer_file import LIMIT_BYTES
 from vmask.text.words import CLEANINGS, PAD, SPECIALS, TOKENIZED_AT_ONCE, UNK, chunks, make_tokenizer
 
@@ -49,25 +50,28 @@ class WordTokenizer:
     (['<unk>', 'good', 'film'], 6)
     """
 
-    def __init__(self, tokenizer: Any, cleaning: str, max_words: int) -> None:
+    def __init__(self, tokenizer: Any, cleaning: str, max_words: int, segmenter: Segmenter | None = None) -> None:
         if max_words < 1:
             raise ConfigError(f"max_words is {max_words}; it must be above 0.")
         self._tokenizer = tokenizer
         self._ids: dict[str, int] = tokenizer.get_vocab()
         self.cleaning = cleaning
         self.max_words = max_words
+        self.segmenter = segmenter
         self.words: list[str] = sorted(self._ids, key=self._ids.__getitem__)
         """Every known word, at the index of its id; the first two are `<pad>` and `<unk>`."""
 
     @classmethod
-    def build(cls, words: Sequence[str], cleaning: str, max_words: int) -> WordTokenizer:
+    def build(
+        cls, words: Sequence[str], cleaning: str, max_words: int, segmenter: Segmenter | None = None
+    ) -> WordTokenizer:
         """A tokenizer for `words` (without the specials), whose ids start at 2 in that order."""
         vocabulary = {word: id for id, word in enumerate([*SPECIALS, *words])}
         if len(vocabulary) != len(words) + len(SPECIALS):
             raise ConfigError(
                 "The vocabulary has a word twice, or <pad> or <unk>. Give each word once, and no specials."
             )
-        return cls(make_tokenizer(cleaning, vocabulary), cleaning, max_words)
+        return cls(make_tokenizer(cleaning, vocabulary, segmenter), cleaning, max_words, segmenter)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -87,16 +91,18 @@ class WordTokenizer:
         """
         result = []
         for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):  # the library's result is large: free it early
-            for text, encoding in zip(chunk, self._tokenizer.encode_batch(chunk), strict=True):
+            texts_spaced = spaced(chunk, self.segmenter)
+            encodings = self._tokenizer.encode_batch([text.text for text in texts_spaced])
+            for one, encoding in zip(texts_spaced, encodings, strict=True):
                 total = len(encoding)
-                composed = self.cleaning == "gentle" and not unicodedata.is_normalized("NFC", text)
-                spans = _spans_to_next_word(text, encoding.offsets) if composed else None
+                composed = self.cleaning == "gentle" and not unicodedata.is_normalized("NFC", one.text)
+                spans = _spans_to_next_word(one.text, encoding.offsets) if composed else None
                 if total > self.max_words:
                     encoding.truncate(self.max_words)
                 ids = np.array(encoding.ids, np.int32)
                 if spans is None:
                     spans = np.fromiter(chain.from_iterable(encoding.offsets), np.int32).reshape(-1, 2)
-                result.append(Tokens(ids, spans[: self.max_words], total))
+                result.append(Tokens(ids, one.in_original(spans[: self.max_words]), total))
         return result
 
     def ids(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
@@ -114,8 +120,8 @@ class WordTokenizer:
         write_text(Path(path), self._tokenizer.to_str(pretty=True))
 
     @classmethod
-    def load(cls, path: str | Path, cleaning: str, max_words: int) -> WordTokenizer:
-        """Read a file of `save`; `cleaning` and `max_words` are stored in the model's config.json.
+    def load(cls, path: str | Path, cleaning: str, max_words: int, segmenter: Segmenter | None = None) -> WordTokenizer:
+        """Read a file of `save`; the other arguments are stored in the model's config.json.
 
         Raises:
             ModelFolderError: if the file is missing, damaged, or not written by `save`.
@@ -137,10 +143,10 @@ class WordTokenizer:
                 f"'{path}' is not a word tokenizer of vmask: ids 0 and 1 are not <pad>, <unk>, or one is missing. {fix}"
             )
         # The rules are built, not read: untrusted ones could take forever or fill the memory.
-        tokenizer = make_tokenizer(cleaning, vocabulary)
-        if _rules(stored) != _rules(json.loads(make_tokenizer(cleaning).to_str())):
+        tokenizer = make_tokenizer(cleaning, vocabulary, segmenter)
+        if _rules(stored) != _rules(json.loads(make_tokenizer(cleaning, segmenter=segmenter).to_str())):
             raise ModelFolderError(f"'{path}' has other rules for splitting texts than '{cleaning}'. {fix}")
-        return cls(tokenizer, cleaning, max_words)
+        return cls(tokenizer, cleaning, max_words, segmenter)
 
 
 def _rules(tokenizer: Mapping[str, Any]) -> list[str]:
@@ -173,6 +179,7 @@ def choose_words(
     all_counts: Mapping[str, int] | None,
     vector_words: Sequence[str] | None,
     config: DataConfig,
+    segmenter: Segmenter | None = None,
 ) -> list[str]:
     """The words of the vocabulary, by `config.vocabulary`.
 
@@ -186,6 +193,7 @@ def choose_words(
         all_counts: count of each word in all splits if the dataset's card counts them so; else None.
         vector_words: the words that have a vector, or None if vectors are random; then `vectors` means `train`.
         config: `cleaning` and `min_count` default to `gentle` and 1 if they are None.
+        segmenter: cuts scripts without spaces.
 
     Returns:
         Training words by descending count, then alphabetically; after them the others in the order of the vectors.
@@ -201,7 +209,7 @@ def choose_words(
     if config.vocabulary == "vectors" and vector_words is not None and config.vector_words:
         known = set(words)
         others = [word for word in vector_words if word not in known]
-        words += list(_single_words(others, config.cleaning or "gentle"))[: config.vector_words]
+        words += list(_single_words(others, config.cleaning or "gentle", segmenter))[: config.vector_words]
     if not words:
         raise ConfigError(
             f"No word occurs {least} times or more in training, so nothing is left to learn from. "
@@ -210,9 +218,9 @@ def choose_words(
     return words
 
 
-def _single_words(words: Sequence[str], cleaning: str) -> Iterator[str]:
+def _single_words(words: Sequence[str], cleaning: str, segmenter: Segmenter | None) -> Iterator[str]:
     """The words that the cleaning does not change; others, such as phrases, never occur in a cleaned text."""
-    tokenizer = WordTokenizer.build(words, cleaning, max_words=2)
+    tokenizer = WordTokenizer.build(words, cleaning, 2, segmenter)
     for i, (word, tokens) in enumerate(zip(words, tokenizer.encode(words), strict=True)):
         if tokens.total == 1 and tokens.ids[0] == i + len(SPECIALS):
             yield word

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vmask.errors import UnknownName
+from vmask.text.segmenters import Segmenter, spaced
 
 PAD, UNK = 0, 1
 """Ids of padding and of unknown words, in every vocabulary."""
@@ -37,29 +39,49 @@ _PAPER_DROPPED = r"[^A-Za-z0-9(),!?'`]"
 _PAPER_BREAK = r"n't|'(?:s|ve|re|d|ll)"  # a word ends before these at any position, as in Kim's code
 _PAPER_WORD = rf"[(),!?]|(?:{_PAPER_BREAK}|[a-z0-9'`])(?:(?!{_PAPER_BREAK})[a-z0-9'`])*"
 
-# gentle: scripts written without spaces, in which each character is a word of its own.
-_IDEOGRAPH = r"\p{Han}\p{Hiragana}\p{Katakana}"
-# Letters, their marks, digits; and the invisible joiners that Persian and Indian scripts write inside words.
-_LETTER = rf"[[\p{{L}}\p{{M}}\p{{N}}\u200c\u200d\u00ad]&&[^{_IDEOGRAPH}]]"
-_CONTRACTION = rf"(?:n't|'(?:s|ve|re|d|ll|m))(?!{_LETTER})"
-_LETTERS = rf"{_LETTER}(?:(?!{_CONTRACTION})(?:{_LETTER}|'(?={_LETTER})))*"
 # Parts of the symbol before them: accents, emoji variants, skin tones, the letters of flags of regions.
 _AFTER = r"[\p{M}\x{1F3FB}-\x{1F3FF}\x{E0020}-\x{E007F}]*"
 _SPACE = r"\s\x1c-\x1f"  # as Python's str.isspace
 _SYMBOL = rf"[^{_SPACE}]{_AFTER}(?:\u200d[^{_SPACE}\p{{L}}\p{{N}}]{_AFTER})*"
 _FLAG = r"[\x{1F1E6}-\x{1F1FF}]{2}"
-_GENTLE_WORD = rf"{_CONTRACTION}|{_LETTERS}|{_FLAG}|{_SYMBOL}"
-
-# whole: for encoders, whose pieces seldom end inside of these; `don't` stays whole, as their pieces are `don ' t`.
 _APOSTROPHE = "['\u2019]"
-_WHOLE_LETTERS = rf"{_LETTER}(?:{_LETTER}|{_APOSTROPHE}(?={_LETTER}))*"
-_ENDING = rf"{_APOSTROPHE}(?:s|t|ve|re|d|ll|m)(?!{_LETTER})"  # a word in tokenised text: it 's
-_WHOLE_WORD = rf"{_ENDING}|{_WHOLE_LETTERS}|{_FLAG}|{_SYMBOL}"
+
+
+class _Words(NamedTuple):
+    """Regular expressions of a word.
+
+    Attributes:
+        gentle: of the cleaning of that name.
+        whole: for encoders, whose pieces seldom end inside of these; `don't` stays whole, as their pieces are
+            `don ' t`.
+    """
+
+    gentle: str
+    whole: str
+
+
+@cache
+def _words(segmenter: Segmenter | None = None) -> _Words:
+    # Scripts written without spaces, in which each character is a word of its own, unless a segmenter put spaces there.
+    scripts = () if segmenter is None else segmenter.scripts
+    alone = ("" if "Han" in scripts else r"\p{Han}") + ("" if "Kana" in scripts else r"\p{Hiragana}\p{Katakana}")
+    # Letters, their marks, digits; and the invisible joiners that Persian and Indian scripts write inside words.
+    letter = r"[\p{L}\p{M}\p{N}\u200c\u200d\u00ad]"
+    letter = rf"[{letter}&&[^{alone}]]" if alone else letter
+    contraction = rf"(?:n't|'(?:s|ve|re|d|ll|m))(?!{letter})"
+    letters = rf"{letter}(?:(?!{contraction})(?:{letter}|'(?={letter})))*"
+    whole = rf"{letter}(?:{letter}|{_APOSTROPHE}(?={letter}))*"
+    ending = rf"{_APOSTROPHE}(?:s|t|ve|re|d|ll|m)(?!{letter})"  # a word in tokenised text: it 's
+    return _Words(f"{contraction}|{letters}|{_FLAG}|{_SYMBOL}", f"{ending}|{whole}|{_FLAG}|{_SYMBOL}")
+
+
 WHOLE_WORDS = "letters with inner apostrophes; each ideograph, punctuation mark and symbol"
 """The words of `whole_words`, as results record it."""
 
 
-def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -> Any:
+def make_tokenizer(
+    cleaning: str, vocabulary: Mapping[str, int] | None = None, segmenter: Segmenter | None = None
+) -> Any:
     """A `tokenizers.Tokenizer` that splits texts into words.
 
     `paper`: characters other than ASCII letters, digits and ``( ) , ! ? ' ` `` become spaces; a word ends
@@ -74,10 +96,12 @@ def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -
           and nearly always have its parts.
         * Each ideograph and kana, punctuation mark, symbol and emoji is a word. Thai, Lao, Khmer and Burmese,
           written without spaces, are not split further: a run of letters is one word.
+        * With a segmenter, the words of its scripts are those between the spaces of `spaced`.
 
     Args:
         cleaning: "paper" or "gentle".
         vocabulary: id of each word, with `SPECIALS` at 0 and 1; without it every word is `<unk>`.
+        segmenter: by which `spaced` prepares the texts that the tokenizer is given.
 
     Raises:
         UnknownName: for another cleaning.
@@ -89,7 +113,7 @@ def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -
         word = _PAPER_WORD
     elif cleaning == "gentle":
         steps = [normalizers.NFC(), normalizers.Replace("\u2019", "'"), normalizers.Lowercase()]
-        word = _GENTLE_WORD
+        word = _words(segmenter).gentle
     else:
         raise UnknownName("cleaning", cleaning, CLEANINGS)
     if vocabulary is None:
@@ -101,7 +125,7 @@ def make_tokenizer(cleaning: str, vocabulary: Mapping[str, int] | None = None) -
     return tokenizer
 
 
-def whole_words(texts: Sequence[str]) -> list[NDArray[np.int32]]:
+def whole_words(texts: Sequence[str], segmenter: Segmenter | None = None) -> list[NDArray[np.int32]]:
     """(n, 2) start and end of every word of each text, by a rule that is independent of tokenizers.
 
     Like the `gentle` cleaning, but English contractions stay whole: `don't` is one word. Every character that is not
@@ -112,14 +136,14 @@ def whole_words(texts: Sequence[str]) -> list[NDArray[np.int32]]:
     """
     from tokenizers import Regex, pre_tokenizers
 
-    splitter = pre_tokenizers.Split(Regex(_WHOLE_WORD), behavior="removed", invert=True)
+    splitter = pre_tokenizers.Split(Regex(_words(segmenter).whole), behavior="removed", invert=True)
     return [
-        np.array([span for _, span in splitter.pre_tokenize_str(text)], np.int32).reshape(-1, 2)
-        for text in readable(texts)
+        text.in_original(np.array([span for _, span in splitter.pre_tokenize_str(text.text)], np.int32).reshape(-1, 2))
+        for text in spaced(readable(texts), segmenter)
     ]
 
 
-def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
+def count_words(texts: Iterable[str], cleaning: str, segmenter: Segmenter | None = None) -> Counter[str]:
     """Count each word of `texts`, which may be a stream: 2,000 are in memory at a time.
 
     >>> count_words(["Good, good!", "It isn't."], "paper")["good"]
@@ -128,9 +152,10 @@ def count_words(texts: Iterable[str], cleaning: str) -> Counter[str]:
     from tokenizers import trainers
 
     counts: Counter[str] = Counter()
-    for chunk in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
+    for raw in chunks(texts, 2_000, TOKENIZED_AT_ONCE):
+        chunk = [text.text for text in spaced(raw, segmenter)]
         # The trainer collects the distinct words, a second pass counts them: both compiled, on all cores.
-        tokenizer = make_tokenizer(cleaning)
+        tokenizer = make_tokenizer(cleaning, segmenter=segmenter)
         trainer = trainers.WordLevelTrainer(vocab_size=2**31, min_frequency=0, show_progress=False)
         tokenizer.train_from_iterator(chunk, trainer)
         ids = chain.from_iterable(encoding.ids for encoding in tokenizer.encode_batch_fast(chunk))

@@ -15,7 +15,8 @@ from vmask.inference.predictor import TextPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.models.transformer import Transformer
 from vmask.pretrained.encoders import encoder_digest, load_encoder_config, load_pretrained, load_tokenizer, public_name
-from vmask.text.pieces import MERGING, PieceTokenizer
+from vmask.text.pieces import PieceTokenizer
+from vmask.text.segmenters import choose_segmenter
 from vmask.training.inputs import Labelled, warn
 from vmask.training.loop import Examples
 from vmask.training.prepared import Prepared, examples_of
@@ -99,7 +100,7 @@ class PreparedPieces(Prepared):
             "max_tokens": self.tokenizer.max_tokens,
             "cut": self.cut,
             "coverage": None,
-            "merging": MERGING,
+            "merging": self.tokenizer.merging,
         }
 
 
@@ -118,11 +119,12 @@ def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:
     name = plan.model_options.encoder
     tokenizer = load_tokenizer(name)
     most = min(MAX_TOKENS, tokenizer.model_max_length, _positions(load_encoder_config(name)))
-    pieces = PieceTokenizer.of(tokenizer, most)
+    segmenter = choose_segmenter(plan.data.segmenter, data.texts)
+    pieces = PieceTokenizer.of(tokenizer, most, segmenter)
     if plan.data.max_words is not None:
         wanted = plan.data.max_words + pieces.backend.num_special_tokens_to_add(False)
         if wanted < most:
-            pieces = PieceTokenizer.of(tokenizer, wanted)
+            pieces = PieceTokenizer.of(tokenizer, wanted, segmenter)
     examples, cut = _encode(pieces, data.texts, data.codes(data.labels), "training")
     dev, _ = _encode(pieces, data.dev_texts, data.codes(data.dev_labels), "dev")
     return PreparedPieces(data, examples, dev, plan.data.train_embeddings, pieces, name, cut)

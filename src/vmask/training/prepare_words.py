@@ -11,11 +11,12 @@ import torch
 from numpy.typing import NDArray
 
 from vmask._core.random_streams import numpy_stream
-from vmask.errors import DataError
+from vmask.errors import ConfigError, DataError
 from vmask.inference.edits import WordFinder
 from vmask.inference.predictor import WordPredictor
 from vmask.models.contract import Encoder, MaskedClassifier
 from vmask.pretrained.word_vectors import Coverage, Vectors, coverage, read_vectors
+from vmask.text.segmenters import Segmenter, choose_segmenter
 from vmask.text.vocabulary import UNK, WordTokenizer, choose_words
 from vmask.text.words import count_words
 from vmask.training.inputs import Labelled, warn
@@ -96,14 +97,15 @@ def prepare_words(plan: Plan, data: Labelled, vocabulary_texts: Iterable[str] | 
     """
     config = plan.data
     cleaning = config.cleaning or DEFAULT_CLEANING
-    counts = count_words(data.texts, cleaning)
+    segmenter = choose_word_segmenter(config.segmenter, data.texts, cleaning)
+    counts = count_words(data.texts, cleaning, segmenter)
     if not counts:
         raise DataError("No training text has a word. Check the text column, or use cleaning=gentle.")
-    all_counts = counts + count_words(vocabulary_texts, cleaning) if vocabulary_texts is not None else None
-    wanted = choose_words(counts, all_counts, None, config)
+    all_counts = counts + count_words(vocabulary_texts, cleaning, segmenter) if vocabulary_texts is not None else None
+    wanted = choose_words(counts, all_counts, None, config, segmenter)
     vectors = _vectors(plan, wanted)
-    words = wanted if vectors is None else choose_words(counts, all_counts, vectors.words, config)
-    tokenizer = WordTokenizer.build(words, cleaning, config.max_words or DEFAULT_MAX_WORDS)
+    words = wanted if vectors is None else choose_words(counts, all_counts, vectors.words, config, segmenter)
+    tokenizer = WordTokenizer.build(words, cleaning, config.max_words or DEFAULT_MAX_WORDS, segmenter)
     matrix, known = _matrix(tokenizer, vectors, plan.train.seed, config.unknown_width)
     return PreparedWords(
         labelled=data,
@@ -117,6 +119,20 @@ def prepare_words(plan: Plan, data: Labelled, vocabulary_texts: Iterable[str] | 
         coverage=None if vectors is None else coverage(vectors, counts),
         sources=("random",) if vectors is None else vectors.sources,
     )
+
+
+def choose_word_segmenter(name: str, texts: Sequence[str], cleaning: str) -> Segmenter | None:
+    """The segmenter of the option for a model over words.
+
+    Raises:
+        ConfigError: if the cleaning leaves it nothing to cut.
+        MissingExtra: if its package is not installed.
+    """
+    if cleaning != "paper":
+        return choose_segmenter(name, texts)
+    if name not in ("auto", "none"):
+        raise ConfigError(f"segmenter={name} has nothing to cut: cleaning=paper drops all but ASCII. Use gentle.")
+    return None
 
 
 def _vectors(plan: Plan, words: Sequence[str]) -> Vectors | None:
