@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
+from vmask.report.figures.style import font_of
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -69,9 +71,7 @@ def _layout(words: Sequence[str], sheet: Sheet) -> list[Placed]:
 
 def _seeded_layout(words: Sequence[str], sheet: Sheet, seed: int) -> tuple[float, list[Placed]]:
     """A layout by `wordcloud`, and what is wrong with it."""
-    from matplotlib.font_manager import FontProperties, findfont
-
-    font = findfont(FontProperties(family="DejaVu Sans"))
+    font = font_of(words)
     truetype = import_module("PIL.ImageFont").truetype
     step = (sheet.largest - sheet.smallest) / max(len(words) - 1, 1)
     sizes = {word: sheet.largest - step * rank for rank, word in enumerate(words)}

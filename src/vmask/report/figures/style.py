@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vmask._core.files import replacing
-from vmask.errors import MissingExtra
+from vmask.errors import MissingExtra, VmaskWarning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,8 +30,23 @@ DPI = 150
 """Pixels by inch of what is saved; labels are placed in these, and so are the many points of a scatter plot."""
 COLOURS = 256
 """Of a PNG's palette."""
+FONT = "DejaVu Sans"
+"""It comes with matplotlib, so that all machines draw the same."""
+ASIAN_FONTS = (
+    *(
+        "Noto Sans CJK SC",
+        "Noto Sans CJK JP",
+        "Noto Sans SC",
+        "Noto Sans JP",
+        "Source Han Sans SC",
+        "WenQuanYi Zen Hei",
+    ),
+    *("IPAexGothic", "PingFang SC", "Hiragino Sans", "Microsoft YaHei", "Yu Gothic"),
+    *("Noto Sans Thai", "Noto Sans Lao", "Noto Sans Khmer", "Noto Sans Myanmar", "Loma", "Thonburi", "Leelawadee UI"),
+    *("Arial Unicode MS", "Unifont"),
+)
+"""Fonts for what `FONT` lacks, where they are installed."""
 STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that all machines draw the same
     "font.size": 8,
     "axes.titlesize": 8.5,
     "axes.labelsize": 8,
@@ -51,6 +69,9 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "vmask",  # names inside of an SVG are drawn at random without it
     "svg.fonttype": "path",
 }
+
+
+_LACKING = re.compile(r"Glyph \d+ .*missing from font|Matplotlib currently does not support \w+ natively")
 
 
 @dataclass(frozen=True)
@@ -84,12 +105,46 @@ def check_extra() -> None:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Our style, whatever the user's; for as long as something is drawn or saved. Also a decorator."""
+    """Our style, whatever the user's; for as long as something is drawn or saved. Also a decorator.
+
+    Letters that no installed font has are drawn as boxes, with one warning for all of them.
+    """
     check_extra()
     from matplotlib import style
 
-    with style.context(["default", STYLE]):
+    with warnings.catch_warnings(record=True) as caught, style.context(["default", {**STYLE, "font.family": fonts()}]):
+        warnings.simplefilter("always")
         yield
+    lacking = [one for one in caught if _LACKING.match(str(one.message))]
+    for one in caught:
+        if one not in lacking:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if lacking:
+        _warn_of_boxes()
+
+
+@cache
+def _warn_of_boxes() -> None:
+    """Warn once in a process."""
+    message = "No installed font has some letters of the figures, which are boxes. Install fonts such as Noto's."
+    warnings.warn(message, VmaskWarning, stacklevel=4)
+
+
+def fonts() -> list[str]:
+    """`FONT`, and those of `ASIAN_FONTS` that are installed."""
+    from matplotlib.font_manager import fontManager
+
+    installed = {font.name for font in fontManager.ttflist}
+    return [FONT, *(name for name in ASIAN_FONTS if name in installed)]
+
+
+def font_of(words: Sequence[str]) -> str:
+    """The file of the first font that has all letters of the words; `FONT` if none has."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    files = [findfont(FontProperties(family=name)) for name in fonts()]
+    letters = set(map(ord, "".join(words)))
+    return str(next((file for file in files if letters <= set(get_font(file).get_charmap())), files[0]))
 
 
 def new_figure(width: float, height: float, **options: Any) -> Figure:

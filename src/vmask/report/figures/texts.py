@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vmask.explain.highlight import letters, printable, shade, text_pieces
-from vmask.report.figures.style import WIDE, new_figure
+from vmask.report.figures.style import WIDE, fonts, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,5 +122,5 @@ def _width(panel: Axes, text: str, size: float = SIZE) -> float:
 
     figure: Any = panel.get_figure()
     renderer = figure.canvas.get_renderer()
-    pixels, _, _ = renderer.get_text_width_height_descent(text, FontProperties(family="DejaVu Sans", size=size), False)
+    pixels, _, _ = renderer.get_text_width_height_descent(text, FontProperties(family=fonts(), size=size), False)
     return float(pixels) * 72 / float(figure.dpi)
