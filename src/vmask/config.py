@@ -66,10 +66,7 @@ class DataConfig:
         "`paper` (ASCII, as the paper's) or `gentle` (every script); by default the dataset card's, else gentle",
     )
     segmenter: Literal["auto", "none", "jieba", "sudachi", "pythainlp", "icu"] = option(
-        "auto",
-        "what cuts scripts without spaces into words: `auto` by the language of the texts `jieba` (Chinese), `sudachi` "
-        "(Japanese), `pythainlp` (Thai) or else `icu` (these, Lao, Khmer, Burmese); `none`: characters of Chinese and "
-        "Japanese are words, the others are not cut",
+        "auto", "what cuts scripts without spaces into words; `auto` decides by the language of the training texts"
     )
     hide_words: tuple[str, ...] = option(
         (),
