@@ -12,9 +12,11 @@ import pytest
 
 from forging import edit
 from vmask import TextClassifier, explain_texts
+from vmask.data.splits import Split
 from vmask.errors import ConfigError, MissingExtra, ModelFolderError, VmaskWarning
 from vmask.explain.highlight import html_text, rich_text
 from vmask.inference.black_box import BlackBox
+from vmask.report.model.test_scores import linear_predictions
 from vmask.text import segmenters
 
 PARTS = {
@@ -171,3 +173,11 @@ def test_a_function_is_asked_about_texts_without_new_spaces(language):
     list(explain_texts(BlackBox(ask, segmenter=name), [text], "lime", samples=50))
     assert len(seen) > 20
     assert {text.count(" ") for text in seen} <= set(range(text.count(" ") + 1))
+
+
+def test_the_linear_model_of_a_report_reads_words_too(language):
+    texts, labels = texts_of(language)
+    _, good, bad, _, _ = PARTS[language]
+    train = Split(texts, labels, [str(i) for i in range(len(texts))])
+    new = Split([f"{good[0]}{good[1]}", f"{bad[0]}{bad[2]}"], ["pos", "neg"], ["a", "b"])
+    assert linear_predictions(train, new) == ["pos", "neg"]

@@ -62,8 +62,7 @@ class DataConfig:
         most=100_000,
     )
     cleaning: Literal["paper", "gentle"] | None = option(
-        None,
-        "`paper` (ASCII, as the paper's) or `gentle` (every script); by default the dataset card's, else gentle",
+        None, "`paper` (ASCII, as the paper's) or `gentle` (every script); by default the dataset card's, else gentle"
     )
     segmenter: Literal["auto", "none", "jieba", "sudachi", "pythainlp", "icu"] = option(
         "auto", "what cuts scripts without spaces into words; `auto` decides by the language of the training texts"

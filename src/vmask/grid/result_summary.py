@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from math import isfinite
 from pathlib import Path
@@ -13,14 +13,12 @@ import numpy as np
 from vmask._core.random_streams import numpy_stream
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
-from vmask.errors import MissingExtra
 from vmask.evaluation.result import Evaluation
 from vmask.explain.explanation_file import read_explanations
 from vmask.grid.informative_words import informative_words
 from vmask.metrics.contract import FLOORS
-from vmask.text.segmenters import Segmenter
+from vmask.text.segmenters import installed_segmenter
 from vmask.text.words import count_words
-from vmask.training.prepare_words import choose_word_segmenter
 
 DIGITS = 5
 TOP = 50
@@ -109,7 +107,7 @@ def describe_dataset(dataset: Dataset, name: str) -> dict[str, Any]:
     """The facts about a dataset for reports: sizes, classes, lengths, vocabulary and the test labels."""
     card, defaults = dataset.card, dataset.defaults
     train, cleaning = dataset.splits["train"], defaults.get("cleaning") or "gentle"
-    segmenter = _installed_segmenter(train.texts, cleaning)
+    segmenter = None if cleaning == "paper" else installed_segmenter(train.texts)
     counts = count_words(train.texts, cleaning, segmenter)
     known = counts  # the paper's size of the vocabulary is counted over these
     if card is not None and card.vocabulary_over == "all":
@@ -139,11 +137,3 @@ def describe_dataset(dataset: Dataset, name: str) -> dict[str, Any]:
 def _joined(numbers: list[str]) -> str | list[str]:
     """Numbers of one digit as a string, which is shorter; others as a list."""
     return "".join(numbers) if max(map(len, numbers), default=0) == 1 else numbers
-
-
-def _installed_segmenter(texts: Sequence[str], cleaning: str) -> Segmenter | None:
-    """What cuts the texts into words; None if it is not installed, as where a grid has `segmenter: none`."""
-    try:
-        return choose_word_segmenter("auto", texts, cleaning)
-    except MissingExtra:
-        return None

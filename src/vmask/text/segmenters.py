@@ -258,6 +258,14 @@ def choose_segmenter(name: str, texts: Iterable[str]) -> Segmenter | None:
     return find_segmenter(_OF_LANGUAGE.get(language, "icu"), why)
 
 
+def installed_segmenter(texts: Iterable[str]) -> Segmenter | None:
+    """The segmenter of the language of the texts; None if it is not installed, as where models do without one."""
+    try:
+        return choose_segmenter("auto", texts)
+    except MissingExtra:
+        return None
+
+
 def unspaced_language(texts: Iterable[str]) -> str | None:
     """The language without spaces in which the texts are written; None if they are written with spaces.
 

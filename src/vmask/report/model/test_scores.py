@@ -32,6 +32,7 @@ from vmask.report.model.content import (
     Rival,
     Scores,
 )
+from vmask.text.segmenters import installed_segmenter, spaced
 from vmask.training.calibrate import effects_of, how_calibrated
 
 MOST_TEXTS, MOST_CHARACTERS = 50_000, 30_000_000
@@ -127,11 +128,15 @@ def linear_predictions(train: Split, test: Split) -> list[str]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
+    segmenter = installed_segmenter(train.texts)
+    # In scripts without spaces a word often has one letter.
+    pattern = {} if segmenter is None else {"token_pattern": r"\w+"}
     pipeline = make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LogisticRegression(C=10.0, max_iter=1000)
+        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, **pattern), LogisticRegression(C=10.0, max_iter=1000)
     )
-    pipeline.fit(train.texts, train.labels)
-    return [str(label) for label in pipeline.predict(test.texts)]
+    train_texts, test_texts = ([text.text for text in spaced(part.texts, segmenter)] for part in (train, test))
+    pipeline.fit(train_texts, train.labels)
+    return [str(label) for label in pipeline.predict(test_texts)]
 
 
 def sampled(train: Split, most: int = MOST_TEXTS, characters: int = MOST_CHARACTERS) -> Split:
