@@ -21,6 +21,7 @@ from vmask.inference.word_importance import WordImportance, by_count, ranked
 from vmask.models.contract import MaskedClassifier
 from vmask.pretrained.encoders import plain_config
 from vmask.text.pieces import PieceTokenizer
+from vmask.text.segmenters import recorded
 from vmask.text.words import chunks
 
 if TYPE_CHECKING:
@@ -93,8 +94,7 @@ class PiecePredictor(TextPredictor):
 
     def stored_config(self) -> dict[str, Any]:
         """Rules of the tokenizer, and the configuration of the encoder as plain data."""
-        segmenter = self.tokenizer.segmenter
-        cut = {} if segmenter is None else {"segmenter": segmenter.record()}
+        cut = recorded(self.tokenizer.segmenter)
         return {"tokenizer": self.tokenizer.facts(), "encoder": plain_config(self.network.config.to_dict()), **cut}
 
     def stored_tensors(self) -> dict[str, Tensor]:

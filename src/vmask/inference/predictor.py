@@ -360,9 +360,7 @@ class WordPredictor(TextPredictor):
 
     def stored_config(self) -> dict[str, Any]:
         """Rules of the tokenizer."""
-        segmenter = self.tokenizer.segmenter
-        cut = {} if segmenter is None else {"segmenter": segmenter.record()}
-        return {"max_words": self.tokenizer.max_words, "cleaning": self.tokenizer.cleaning, **cut}
+        return self.tokenizer.facts()
 
     def stored_tensors(self) -> dict[str, Tensor]:
         """Weights, and the count of each word and whether it has a pretrained vector."""

@@ -14,6 +14,128 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from vmask._core.parsing import read_text
+from vmask.errors import ModelFolderError, VmaskWarning
+from vmask.inference.abstention import DEV_CONFIDENCE, DEV_RIGHT, DevAnswers, read_threshold
+from vmask.inference.calibration import read_calibration
+from vmask.inference.piece_predictor import PiecePredictor, WordTable
+from vmask.inference.predictor import VECTORS, TextPredictor, WordPredictor
+from vmask.models import MODELS
+from vmask.models.contract import MaskedClassifier
+from vmask.models.transformer import Transformer
+from vmask.pretrained.encoders import network_of
+from vmask.pretrained.tensor_shapes import Shapes, check_shapes, no_larger_than, read_shapes
+from vmask.text.pieces import PieceTokenizer
+from vmask.text.segmenters import SEGMENTERS, Segmenter, find_segmenter
+from vmask.text.tokenizer_file import LIMIT_BYTES
+from vmask.text.vocabulary import WordTokenizer
+from vmask.training.device import find_device
+from vmask.training.prepare_pieces import MAX_TOKENS
+from vmask.training.run_config import Plan
+from vmask.training.torch_random import own_randomness
+
+_NEEDED: dict[str, dict[str, type]] = {
+    "words": {"max_words": int, "cleaning": str},
+    "pieces": {"tokenizer": dict, "encoder": dict},
+}
+"""Required keys of `config.json` for a predictor."""
+BASELINE = "mask.baseline"
+"""Name of the vector in place of hidden words among the weights."""
+EDITS = "edits"
+"""Name of the edits among the weights."""
+LONGEST = 100_000
+"""Maximum number of words of a text."""
+
+MOST_PADDED = 1 << 23
+"""Maximum size of a padded text, in numbers: several hundred texts are read at a time."""
+
+
+def lacking(config: dict[str, Any]) -> list[str]:
+    """The required keys of a predictor that `config.json` lacks."""
+    needed = _NEEDED["pieces" if "encoder" in config else "words"]
+    return [key for key, kind in needed.items() if not isinstance(config.get(key), kind)]
+
+
+class _Stored(NamedTuple):
+    """The stored parts of a predictor."""
+
+    plan: Plan
+    config: dict[str, Any]
+    tokenizer: Path
+    weights: Path
+    shapes: Shapes
+    device: torch.device
+
+
+def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights: Path, device: str) -> TextPredictor:
+    """The predictor stored in the files of a model folder.
+
+    The shapes in the header of the weights are checked before anything is allocated.
+
+    Raises:
+        ModelFolderError, KeyError, TypeError, ValueError, RuntimeError, SafetensorError: if the files are inconsistent.
+    """
+    labels = config["labels"]
+    _check_labels(labels)
+    shapes = read_shapes(weights)
+    if empty := [name for name, shape in shapes.items() if 0 in shape and not name.startswith("words.")]:
+        raise ModelFolderError(f"{empty[0]} is empty")
+    stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
+    with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
+        predictor = _READERS[MODELS.get(plan.model).reads](stored)
+    predictor.calibration = read_calibration(config.get("calibration"), len(labels))
+    predictor.abstain_below = read_threshold(config.get("abstain_below"))
+    predictor.dev_answers = read_dev_answers(weights)
+    return predictor
+
+
+def stored_probability(predictor: TextPredictor) -> dict[str, Any]:
+    """Calibration and threshold of a model, its part of `config.json` that `read_predictor` reads too."""
+    calibration = None if predictor.calibration is None else predictor.calibration.to_dict()
+    return {"calibration": calibration, "abstain_below": predictor.abstain_below}
+
+
+def read_dev_answers(weights: Path) -> DevAnswers | None:
+    """What is stored of a model's answers to the dev texts; None if nothing is.
+
+    Raises:
+        ModelFolderError: if they are no such answers.
+    """
+    with safe_open(weights, "pt") as file:
+        stored = set(file.keys())
+        return DevAnswers.read({name: file.get_tensor(name) for name in (DEV_CONFIDENCE, DEV_RIGHT) if name in stored})
+
+
+def _read_pieces(stored: _Stored) -> PiecePredictor:
+    plan, config, tokenizer, weights, shapes, device = stored
+    labels = config["labels"]
+    check_shapes(lambda: network_of(config["encoder"], len(labels)), shapes, "encoder.network.")
+    pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]), _segmenter(config))
+    network = network_of(config["encoder"], len(labels))
+    model = _with_stored(plan.with_mask(Transformer(network, pieces.special, plan.model_options), len(labels)), shapes)
+    tensors = _finite(_load_weights(weights))
+    text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
+    counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)
+    table = WordTable(text.split("\n") if text else [], counts, scores)
+    if not len(table.words) == len(table.counts) == len(table.scores):
+        raise ModelFolderError("its list of words has another length than their counts")
+    model.load_state_dict(tensors)
+    pad_length = pieces.max_tokens if plan.train.pad_to_max else 0
+    return PiecePredictor(model, pieces, labels, table, device, pad_length)
+
+
+def _read_words(stored: _Stored) -> WordPredictor:
+    plan, config, tokenizer, weights, shapes, device = stored
+    labels = config["labels"]
+    of_model = {name: shape for name, shape in shapes.items() if not name.startswith(("words.", "dev."))}
+    if VECTORS not in of_model or len(of_model[VECTORS]) != 2:
+        raise ModelFolderError("it has no table of word vectors")
+    check_shapes(
+        lambda: _with_stored(plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model), of_model
+    )
+    if not 1 <= config["max_words"] <= LONGEST:
+        raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
+    words = WordTokenizer.load(tokenizer, config["cleaning"], config["max_words"], _segmenter(config))
+    tensors = _finite(_load_weights(weights))
     counts, known = _column(tensors, "words.count", torch.int64), _column(tensors, "words.known", torch.uint8) > 0
     if not len(words.words) == len(counts) == len(known) == len(tensors[VECTORS]):
         raise ModelFolderError("its tokenizer has another number of words than its vectors")

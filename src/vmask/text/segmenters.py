@@ -219,6 +219,11 @@ SEGMENTERS: Mapping[str, Segmenter] = {
 _OF_LANGUAGE = {"Chinese": "jieba", "Japanese": "sudachi", "Thai": "pythainlp"}
 
 
+def recorded(segmenter: Segmenter | None) -> dict[str, dict[str, str]]:
+    """What a folder keeps of a segmenter; nothing where there is none."""
+    return {} if segmenter is None else {"segmenter": segmenter.record()}
+
+
 def find_segmenter(name: str, why: str = "") -> Segmenter | None:
     """The segmenter of a name; None for `none`.
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vmask._core.files import write_text
 from vmask._core.parsing import read_json
 from vmask.errors import ConfigError, DataError, FileMissing, ModelFolderError, UnknownName
-from vmask.text.segmenters import Segmenter, spaced
+from vmask.text.segmenters import Segmenter, recorded, spaced
 from vmask.text.tokenizer_file import LIMIT_BYTES
 from vmask.text.words import CLEANINGS, PAD, SPECIALS, TOKENIZED_AT_ONCE, UNK, chunks, make_tokenizer
 
@@ -114,6 +114,10 @@ class WordTokenizer:
                     encoding.truncate(self.max_words)
                 result.append(np.array(encoding.ids, np.int32))
         return result
+
+    def facts(self) -> dict[str, Any]:
+        """What is stored of it beside the file of `save`."""
+        return {"max_words": self.max_words, "cleaning": self.cleaning, **recorded(self.segmenter)}
 
     def save(self, path: str | Path) -> None:
         """Write `tokenizer.json`, which the `tokenizers` library can read."""
