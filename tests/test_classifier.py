@@ -159,7 +159,7 @@ def test_a_second_fit_forgets_the_first():
     assert again is classifier
     assert again.classes_.tolist() == [1, 2]
     assert {w.word for w in again.word_importance()} == {"red", "apple", "green", "pear"}
-    assert list(again.about_) == ["calibration"]
+    assert list(again.about_) == ["calibration", "dev_profile"]
     assert len(again.history_) == 3
 
 

@@ -25,6 +25,7 @@ from vmask.inference.abstention import check_share, threshold_of
 from vmask.inference.edits import Edit, Edited, resolve
 from vmask.inference.predictor import TextPredictor
 from vmask.inference.probability_config import ProbabilityConfig
+from vmask.inference.text_profile import DEV_PROFILE, dev_profile
 from vmask.inference.word_importance import WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
@@ -138,12 +139,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.predictor_, facts = calibrate(predictor, plan, probability, data.labelled)
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
-        self.about_: dict[str, Any] = {}
-        self.about_ |= facts
+        self.about_: dict[str, Any] = dict(facts)
         if (edit := words_edit(plan)) is not None:
             edited = resolve(self.predictor_, edit)
             _warn_of(edited)
             self.about_["edits"] = edited.record()
+        self.about_ |= dev_profile(self.predictor_, data.labelled.dev_texts)
         self.classes_ = np.array(data.labels)
         return self
 
@@ -275,7 +276,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _warn_of(edited)
         clone = copy.copy(self)
         clone.predictor_ = predictor.edited(edited.edits)
-        of_before = ("edits", "test_accuracy", "test_n")  # what was measured was another model
+        of_before = ("edits", "test_accuracy", "test_n", DEV_PROFILE)  # what was measured was another model
         kept = {key: value for key, value in self.about_.items() if key not in of_before}
         clone.about_ = {**kept, "edits": edited.record()}
         if predictor.calibration is not None:

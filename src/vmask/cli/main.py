@@ -28,6 +28,7 @@ COMMANDS = (
     "compare",
     "predict",
     "explain",
+    "drift",
     "words",
     "verify",
     "edit",
