@@ -109,6 +109,33 @@ def long_table(model: str, folder: Path, rows: int, data_dir: str | None) -> dic
     }
 
 
+def table() -> str:
+    """The table of docs/benchmarks.md."""
+    result = json.loads(RESULT.read_text(encoding="utf-8"))
+    command, batches = result["ratios"]
+    rows = result["rows_per_cpu_second"]
+    names = {
+        "batches": "batches of texts, each with its own words",
+        "call": "the call in memory, `predict_proba`",
+        "command": "`vmask predict --out`, without starting",
+    }
+    lines = [f"| {result['rows']:,} rows | rows a CPU second |", "|---|---|"]
+    lines += [f"| {what} | {rows[name]:,} |" for name, what in names.items()]
+    for what, one in (("The command takes", command), ("Batches take", batches)):
+        lines += ["", f"{what} {one['median']:.2f} times the CPU of the call ({one['min']:.2f} to {one['max']:.2f})."]
+    lines += ["", f"Peak memory of the command: {result['peak_memory_mb']:,} MB."]
+    if long := result.get("long"):
+        same = "the same bytes" if long["same_bytes_after_the_kill"] else "OTHER BYTES"
+        lines += [
+            "",
+            f"{long['rows']:,} rows, start and model included: {long['cpu_seconds']:.0f} CPU seconds "
+            f"({long['wall_seconds']:.0f} wall seconds on a shared machine), {long['rows_per_cpu_second']:,} rows a "
+            f"CPU second, {long['peak_memory_mb']:,} MB. Killed with {long['rows_after_the_kill']:,} rows to go, the "
+            f"same command took {long['cpu_seconds_after_the_kill']:.0f} CPU seconds more and wrote {same}.",
+        ]
+    return "\n".join([*lines, "", f"{result['machine']}, torch {result['torch']}, one thread."])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", required=True)

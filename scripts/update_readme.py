@@ -229,6 +229,7 @@ PARTS: dict[Path, dict[str, Callable[[], str]]] = {
         "grid engines": benchmark("grid_engines", "table"),
         "cost": benchmark("bench_encoders", "table"),
         "serving": serving,
+        "predicting": benchmark("bench_predict", "table"),
         "accuracy": benchmark("accuracy", "table"),
         "gains": benchmark("accuracy", "gains"),
         "encoders": benchmark("encoders", "table"),
