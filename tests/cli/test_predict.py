@@ -104,7 +104,10 @@ def test_an_empty_file_gives_nothing(vmask, trained, tmp_path):
 
 @pytest.mark.parametrize(
     ("data", "message"),
-    [(b"gut\nsch\xf6n\n", "Line 2 of 'a.txt' is not UTF-8"), (b"\x7fELF\0\0\1", "is a binary file")],
+    [
+        (b"gut\nsch\x90n\n", "Line 2 of 'a.txt' is neither UTF-8 nor Windows-1252"),
+        (b"\x7fELF\0\0\1", "is a binary file"),
+    ],
 )
 def test_a_file_that_is_no_text_is_refused(fails, trained, tmp_path, data, message):
     (tmp_path / "a.txt").write_bytes(data)

@@ -131,9 +131,13 @@ def test_reading_is_a_stream(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", b"text,label\nfine,x\ncaf\xe9,y\n", "Line 3 of 'a.csv' is not UTF-8.*iconv -f latin1 -t utf-8"),
-        ("a.tsv", b"text\tlabel\ncaf\xe9\ty\n", "Line 2 of 'a.tsv' is not UTF-8"),
-        ("a.csv", "text,label\n".encode("utf-16"), "is UTF-16 text.*iconv -f utf-16 -t utf-8"),
+        (
+            "a.csv",
+            "text,label\nfüné,x\n".encode() + b"caf\xe9,y\n",
+            "Line 3 of 'a.csv' is not UTF-8.*--encoding windows-1252",
+        ),
+        ("a.tsv", b"text\tlabel\ncaf\x81\ty\n", "Line 2 of 'a.tsv' is neither UTF-8 nor Windows-1252"),
+        ("a.csv", "text,label\na,b".encode("utf-16")[:-1], "Line 2 of 'a.csv' is not UTF-16-LE text.*--encoding"),
         ("a.csv", b"text,label\n\x00\x01", "'a.csv' is a binary file"),
         ("a.csv", b"", "'a.csv' is empty.*text,label"),
         ("a.tsv", b"", "'a.tsv' is empty"),
@@ -147,7 +151,7 @@ def test_reading_is_a_stream(tmp_path):
         ("a.json", b"[1]", "Entry 1 of 'a.json' is not an object"),
         ("a.json", b"[\n{]", "Line 2 of 'a.json' is not JSON"),
         ("a.jsonl", b"[1]\n", "Line 1 of 'a.jsonl' is not an object"),
-        ("a.xlsx", b"PK", r"'a\.xlsx' is no table by its ending.*\.csv"),
+        ("a.docx", b"PK", r"'a\.docx' is no table by its ending.*\.csv"),
     ],
 )
 def test_bad_files_say_where_and_what_to_do(name, content, message, tmp_path):
@@ -177,10 +181,24 @@ def test_texts_of_plain_files_and_streams_are_lines(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw), encoding="ascii"))
     assert list(iter_texts(sys.stdin)) == expected
     assert list(iter_texts(io.StringIO("a\nb\n"))) == ["a", "b"]
-    with pytest.raises(DataError, match="Line 2 of the input is not UTF-8"):
-        list(iter_texts(io.BytesIO(b"ok\n\xff\n")))
-    with pytest.raises(DataError, match=r"Line 1 of 'b\.txt' is not UTF-8"):
-        list(iter_texts(write(tmp_path / "b.txt", b"\xe9\n")))
+    with pytest.raises(DataError, match="Line 2 of the input is not UTF-8 text"):
+        list(iter_texts(io.BytesIO("é\n".encode() + b"\xff\n")))
+    with pytest.raises(DataError, match=r"Line 1 of 'b\.txt' is neither UTF-8 nor"):
+        list(iter_texts(write(tmp_path / "b.txt", b"\x90\n")))
+
+
+def test_the_encoding_of_a_stream_is_found_as_it_is_read():
+    notes = []
+    assert list(iter_texts(io.BytesIO(b"ok\nsch\xf6n\n\xe9\n"), note=notes.append)) == ["ok", "schön", "é"]
+    assert notes == ["The input is not UTF-8; read as Windows-1252. Name another with --encoding."]
+    for encoding in ("utf-16", "utf-16-le", "utf-32", "utf-8-sig"):
+        stream = io.BytesIO("ab\nschön\n".encode(encoding))
+        assert list(iter_texts(stream)) == ["ab", "schön"]
+        assert not stream.closed
+    with pytest.raises(DataError, match="is not UTF-16-LE text"):
+        list(iter_texts(io.BytesIO("ab\nschön\n".encode("utf-16")[:-1])))
+    with pytest.raises(DataError, match="Line 2 of the input is neither UTF-8 nor Windows-1252"):
+        list(iter_texts(io.BytesIO(b"ok\n\x00\xf6n\n")))
 
 
 def test_missing_texts_keep_their_place(tmp_path):

@@ -60,7 +60,8 @@ def test_process_substitution(tmp_path):
 
 def test_lines_and_wholes_are_bounded(monkeypatch, tmp_path):
     monkeypatch.setattr(streams, "LONGEST_LINE", 1000)
-    monkeypatch.setattr("vmask.data.readers.LONGEST_LINE", 1000)
+    for room in ("pipes", "readers"):
+        monkeypatch.setattr(f"vmask.data.{room}.LONGEST_LINE", 1000)
     monkeypatch.setattr(streams, "LARGEST_WHOLE", 1000)
     bomb = gzip.compress(b"a" * 100_000)
     for name in ("a.csv.gz", "a.tsv.gz", "a.jsonl.gz"):

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from serve.helpers import WAIT, Call
+from table_files import as_csv, as_xlsx
 from thoroughness import examples
 from vmask.errors import VmaskError
 from vmask.serve.config import ServeConfig
@@ -122,14 +123,14 @@ def test_a_table_without_rows_has_none(client):
         (b"text,text\na,b\n", {}, 422, "two columns called 'text'"),
         (b'text,n\n"a,1\n', {}, 422, "cannot be read"),
         (b"text,n\na,1,2\n", {}, 422, "Line 2 of 'table.csv' has 3 fields, but the first line names 2"),
-        (b"text,n\n\xff,1\n", {}, 422, "Line 2 of 'table.csv' is not UTF-8"),
+        (b"text,n\n\x90,1\n", {}, 422, "Line 2 of 'table.csv' is neither UTF-8 nor Windows-1252"),
         (b"text\na\0b\n", {}, 422, "NUL"),
         (b"a,b\n1,2\n", {}, 422, "Name one of them by `column` (on the page: Column of the texts)"),
         (b"a,b\n1,2\n", {"column": "c"}, 422, "There is no column 'c'"),
         (b"text\n" + b"a\n" * 5, {}, 413, "the limit of 4"),
         (b"text\nok\n" + b"a" * 31, {}, 422, "Row 2 has 31 characters; the limit is 30"),
-        (b"text\na", {"filename": "a.xlsx"}, 422, ".csv .tsv .jsonl .ndjson"),
-        (b"text\na", {"filename": "a.csv.gz"}, 422, ".csv .tsv .jsonl .ndjson"),
+        (b"text\na", {"filename": "a.parquet"}, 422, ".csv .tsv .tab .jsonl .ndjson .xlsx"),
+        (b"text\na", {"filename": "a.csv.gz"}, 422, ".csv .tsv .tab .jsonl .ndjson .xlsx"),
         (b"text\na", {"model": "none"}, 404, "There is no model 'none'"),
         (b"text\na", {"format": "xlsx"}, 422, "format: "),
         (b"[1]", {"filename": "a.jsonl"}, 422, "Line 1 of 'a.jsonl' is not an object"),
@@ -164,7 +165,7 @@ def test_empty_texts_are_scored_and_counted(client, content, filename, empty):
 
 def test_headers_of_a_scored_table_are_described(client):
     answers = client.get("/openapi.json").json()["paths"]["/api/table"]["post"]["responses"]
-    assert {*answers["200"]["headers"]} == {"X-Text-Column", "X-Empty-Texts"}
+    assert {*answers["200"]["headers"]} == {"X-Text-Column", "X-Empty-Texts", "X-Notes"}
     page = client.get("/docs").text
     for name, header in answers["200"]["headers"].items():
         assert f"<code>{name}</code> {header['description']}" in page
@@ -301,3 +302,39 @@ def test_a_refusal_is_no_longer_than_anybody_reads(client):
     answer = client.post("/api/predict", json={"texts": ["a"], "m" * 100_000: 1})
     assert answer.status_code == 422
     assert len(answer.json()["detail"]) < 3000
+
+
+def test_a_workbook_and_other_encodings(client):
+    rows = [{"n": 1, "text": "a lovely film"}, {"n": 2, "text": "schön, boring"}]
+    for content, query, note in (
+        (as_xlsx(rows, ("Empty", "Reviews")), {"filename": "a.xlsx"}, "a.xlsx has 2 sheets; 'Reviews' was read. Name"),
+        (as_xlsx(rows, ("Empty", "Reviews")), {"filename": "a.xlsx", "sheet": "2"}, ""),
+        (as_csv(rows).decode().encode("cp1252"), {}, "not UTF-8; read as Windows-1252. Name another by `encoding`."),
+        (as_csv(rows).decode().encode("cp1252"), {"encoding": "latin-1"}, ""),
+        (as_csv(rows).decode().encode("utf-16"), {}, ""),
+    ):
+        answer = score(client, content, **query)
+        assert answer.status_code == 200, answer.text
+        head, *scored = read_csv(answer.content)
+        assert head[:3] == ["n", "text", "predicted"]
+        assert [row[:2] for row in scored] == [["1", "a lovely film"], ["2", "schön, boring"]]
+        assert answer.content.startswith(b"\xef\xbb\xbf")  # so that a spreadsheet reads it as UTF-8
+        summary = score(client, content, **query, format="json").json()
+        assert note in " ".join(summary["notes"])
+        assert bool(note) == bool(summary["notes"]) == bool(answer.headers["x-notes"])
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "message"),
+    [
+        (b"text\na", {"filename": "a.xlsx"}, "is a text file with the name of a workbook"),
+        (as_xlsx([{"text": "a"}]), {"filename": "a.xlsx", "sheet": "none"}, "has no sheet 'none'"),
+        (b"text\na", {"sheet": "1"}, "so it has no sheets"),
+        (b"text\na", {"encoding": "none"}, "encoding is 'none', which is not known"),
+        (as_xlsx([{"text": "a"}] * 5), {"filename": "a.xlsx"}, "the limit of 4"),
+    ],
+)
+def test_workbooks_that_cannot_be_scored(shared_client, content, query, message):
+    answer = score(shared_client(max_table_rows=4, max_characters=30), content, **query)
+    assert 400 <= answer.status_code < 500
+    assert message in answer.json()["detail"]

@@ -21,6 +21,7 @@ MOVED = {
     "data.batches": "text.batches",
     "data.check": "data.paper_check",
     "data.labelled": "data.labels",
+    "data.parquet": "data.arrow",
     "data.pieces": "text.pieces",
     "data.tokenizer_file": "text.tokenizer_file",
     "data.vocabulary": "text.vocabulary",

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import os
 import stat
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from vmask.errors import DataError, FileMissing, VmaskError
+from vmask._core.encodings import NoEncoding, find_encoding
+from vmask.errors import DataError, FileMissing, VmaskError, VmaskWarning
 
 LIMIT_BYTES = 64 << 20
 LIMIT_DEPTH = 100
@@ -115,24 +117,37 @@ def read_text(path: Path, limit_bytes: int = LIMIT_BYTES) -> str:
         PermissionError: if it may not be read.
         DataError: if it is not a regular file, is too large, or is not UTF-8.
     """
-    with _open(path) as file:
-        content = file.read(limit_bytes + 1)
-    if len(content) > limit_bytes:
-        raise DataError(f"'{path}' is larger than {limit_bytes:,} bytes, the most that is read. Is it the right file?")
     try:
-        return content.decode("utf-8")
+        return _read_bytes(path, limit_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise DataError(f"'{path}' is not UTF-8 text: {_one_line(error)}. Correct it, or make it anew.") from None
 
 
 def read_words(path: Path) -> tuple[str, ...]:
-    """The words of a text file with a word a line, each once.
+    """The words of a text file with a word a line, each once. It is a user's own: UTF-8, UTF-16 or Windows-1252.
 
     Raises:
         FileMissing, PermissionError, DataError: as `read_text`.
     """
-    lines = read_text(path).removeprefix("\ufeff").splitlines()
+    content = _read_bytes(path, LIMIT_BYTES)
+    try:
+        encoding = find_encoding(content[: 1 << 16], lambda: [content])
+        lines = content[encoding.mark :].decode(encoding.name).splitlines()
+    except (NoEncoding, UnicodeDecodeError) as error:
+        raise DataError(f"'{path}' cannot be read as text: it {error}. Write it in UTF-8.") from None
+    if encoding.assumed:
+        warnings.warn(
+            f"'{path.name}' is read as {encoding.name}. If that is wrong, write it in UTF-8.", VmaskWarning, 2
+        )
     return tuple(dict.fromkeys(line.strip() for line in lines if line.strip()))
+
+
+def _read_bytes(path: Path, limit_bytes: int) -> bytes:
+    with _open(path) as file:
+        content = file.read(limit_bytes + 1)
+    if len(content) > limit_bytes:
+        raise DataError(f"'{path}' is larger than {limit_bytes:,} bytes, the most that is read. Is it the right file?")
+    return content
 
 
 def _open(path: Path) -> IO[bytes]:

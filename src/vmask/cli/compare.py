@@ -197,6 +197,7 @@ def _write_page(
 
 def _of_evaluations(args: argparse.Namespace) -> Comparison:
     from vmask.config import EvaluateConfig, WorkersConfig
+    from vmask.data.config import ReadConfig
     from vmask.evaluation.compare import compare_evaluations
     from vmask.evaluation.result import SCORES, Evaluation
 
@@ -208,7 +209,7 @@ def _of_evaluations(args: argparse.Namespace) -> Comparison:
                 "vmask compare DIR_A DIR_B DATA"
             )
     of_data = [name for name in ("split", "text", "label", "ranking") if getattr(args, name)]
-    if extra := [*given(args, EvaluateConfig, WorkersConfig), *nested_options(args), *of_data]:
+    if extra := [*given(args, EvaluateConfig, WorkersConfig, ReadConfig), *nested_options(args), *of_data]:
         flag = extra[0].replace("__", ".").replace("_", "-")
         raise ConfigError(f"--{flag} is for models, and these are evaluations, measured already. Leave it out.")
     a, b = (Evaluation.together([Evaluation.load(folder) for folder in side]) for side in sides)

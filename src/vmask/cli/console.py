@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from vmask._core.terminal import make_console, tell
@@ -19,6 +20,18 @@ def say(args: argparse.Namespace, message: str) -> None:
     """Print a message, unless --quiet."""
     if not args.quiet and is_main_process():
         tell(message)
+
+
+def note_once(args: argparse.Namespace) -> Callable[[str], None]:
+    """A function that says each message once, for files that are read more than once."""
+    said: set[str] = set()
+
+    def note(message: str) -> None:
+        if message not in said:
+            say(args, message)
+        said.add(message)
+
+    return note
 
 
 def say_result(message: str) -> None:

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from vmask._core.wording import plural
 from vmask.cli.console import print_json, say, say_result
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, add_model, words_of
+from vmask.cli.options import (
+    add_columns,
+    add_data_dir,
+    add_device,
+    add_json,
+    add_model,
+    add_reading,
+    reading_of,
+    words_of,
+)
 from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -46,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     )
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
     add_columns(parser, "as in training")
+    add_reading(parser)
     parser.add_argument("--overwrite", action="store_true", help="replace a model that is in OUT")
     add_data_dir(parser)
     add_device(parser)
@@ -112,7 +122,10 @@ def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifie
         split = dataset.splits[name]
         return edit_cost(before, after, split.texts, split.labels, f"{dataset.name} {name}")
     columns = {"text": args.text, "label": args.label}
-    data = load_data(args.data, before.about_, split=args.split, data_dir=args.data_dir, labelled=True, **columns)
+    where = {"split": args.split, "data_dir": args.data_dir, "reading": reading_of(args)}
+    data = load_data(args.data, before.about_, labelled=True, **where, **columns)
+    for note in data.notes:
+        say(args, note)
     if isinstance(data, Split):
         return edit_cost(before, after, data.texts, data.labels, Path(args.data).name)
     split = data.splits[wanted]

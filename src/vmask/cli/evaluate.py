@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, Any
 from vmask._core.files import is_free
 from vmask._core.locks import only_writer
 from vmask.cli.console import line_width, print_json, print_rich, say, say_result, shows_progress
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_options_of, given
+from vmask.cli.options import (
+    add_columns,
+    add_data_dir,
+    add_device,
+    add_fields,
+    add_json,
+    add_options_of,
+    add_reading,
+    given,
+    reading_of,
+)
 from vmask.cli.workers import device_here, sharing
 from vmask.errors import ConfigError, ModelFolderError, OutputExists
 
@@ -52,6 +62,7 @@ def add_measuring(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
 
     parser.add_argument("--split", metavar="NAME", help="which split of a dataset [test]")
     add_columns(parser, "as in training")
+    add_reading(parser)
     parser.add_argument("--out", metavar="DIR", help="write scores, values of every text, and explanations there")
     parser.add_argument("--overwrite", action="store_true", help="replace the scores in --out")
     parser.add_argument("--all-parts", action="store_true", help="show every part of a metric, such as every k")
@@ -280,6 +291,7 @@ def data_of(args: argparse.Namespace, about: Mapping[str, Any]) -> Data:
         label=args.label,
         data_dir=args.data_dir,
         labelled=not args.unlabelled,
+        reading=reading_of(args),
     )
     if isinstance(dataset, Split):
         return Data(dataset, args.data, dataset.notes, {"name": args.data})

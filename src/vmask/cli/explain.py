@@ -8,12 +8,13 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
+from fnmatch import fnmatch
 from functools import partial
 from itertools import combinations, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from vmask.cli.console import print_json, print_rich, say, say_result, shows_progress
+from vmask.cli.console import note_once, print_json, print_rich, say, say_result, shows_progress
 from vmask.cli.options import (
     add_data_dir,
     add_device,
@@ -21,10 +22,13 @@ from vmask.cli.options import (
     add_json,
     add_model,
     add_nested,
+    add_reading,
     at_least_0,
     check_page,
     given,
+    reading_of,
 )
+from vmask.data.config import ReadConfig
 from vmask.errors import ConfigError, DataError, NoWordScores, OutputExists, UnknownName, VmaskError
 
 if TYPE_CHECKING:
@@ -45,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument(
         "--input",
         metavar="DATA",
-        help="many texts: a file (a text a line, or a CSV/TSV/JSONL/Parquet column), a folder of such files, - for "
+        help="many texts: a file (a text a line, or a column of a table), a folder or 'pattern-*' of such files, - for "
         "stdin, or a dataset",
     )
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts of --input [as in training]")
@@ -56,6 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     )
     parser.add_argument("--html", metavar="FILE", help="write a page with the words coloured")
     parser.add_argument("--overwrite", action="store_true", help="replace --out and --html where they exist")
+    add_reading(parser)
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
@@ -178,6 +183,8 @@ def _check_arguments(args: argparse.Namespace) -> None:
         raise ConfigError('Give either a text (vmask explain DIR "a text") or a file or dataset (--input DATA).')
     if args.given is not None and (args.limit, args.text, args.split) != (None, None, None):
         raise ConfigError("--limit, --text and --split are for --input. Leave them out.")
+    if args.given is not None and given(args, ReadConfig):
+        raise ConfigError("--encoding and --sheet are for --input. Leave them out.")
     if args.given is not None and getattr(args, "engine", None) == "ray":
         raise ConfigError("--engine ray is for many texts, --input DATA. Leave it out for one text.")
     if args.out and Path(args.out).is_dir():
@@ -191,7 +198,9 @@ def _check_arguments(args: argparse.Namespace) -> None:
 def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The texts, a function that counts them if that is cheap (else None), and their name."""
     from vmask.cli.predict import read_texts
+    from vmask.data.patterns import files_of, is_pattern
     from vmask.data.readers import text_files
+    from vmask.data.streams import PACKERS
 
     if args.input is None:
         return iter([args.given]), lambda: 1, "one text"
@@ -199,16 +208,19 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
     files = [] if args.input == "-" else [path]
     if _is_folder_of_files(args):
         files = text_files(path)
-        for out in filter(None, (args.out, args.html)):
-            if Path(out).resolve().parent == path.resolve():
-                raise ConfigError(f"{out} would lie in {path}, all of whose files are read. Write it somewhere else.")
-    elif files and not path.is_file() and path.suffix not in (".txt", ".gz"):
+        _check_outputs(args, path, "*")
+    elif files and is_pattern(path):
+        files = files_of(path)
+        _check_outputs(args, path.parent, path.name)
+    elif files and not path.is_file() and path.suffix not in (".txt", *PACKERS):
         return _dataset(args, about)
     if args.split:
         raise DataError(f"{args.input} is a single file and is explained whole. Leave --split out.")
 
+    note = note_once(args)  # the texts may be read twice
+
     def read() -> Iterator[str]:
-        return islice(read_texts(args.input, args.text, about.get("text")), args.limit)
+        return islice(read_texts(args.input, args, about.get("text"), note), args.limit)
 
     def count() -> int | None:
         if not files or sum(file.stat().st_size for file in files) > COUNTED_UP_TO:
@@ -219,6 +231,14 @@ def _texts(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[st
             return None
 
     return read(), count, (path.name or path.resolve().name) if files else "standard input"
+
+
+def _check_outputs(args: argparse.Namespace, folder: Path, pattern: str) -> None:
+    """Check that no file that is written would be read as input too."""
+    for out in map(Path, filter(None, (args.out, args.html))):
+        if out.resolve().parent == folder.resolve() and fnmatch(out.name, pattern):
+            whose = "all of whose files are read" if pattern == "*" else f"whose files '{pattern}' are read"
+            raise ConfigError(f"{out} would lie in {folder}, {whose}. Write it somewhere else.")
 
 
 def _is_folder_of_files(args: argparse.Namespace) -> bool:
@@ -241,6 +261,7 @@ def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[
         text=args.text or known.get("text"),
         label=known.get("label"),
         require_labels=False,
+        **dataclasses.asdict(reading_of(args)),
     )
     split = args.split or "test"
     if split not in dataset.splits:

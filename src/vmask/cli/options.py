@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from vmask.config import choices_of, help_of, item_type, scalar_type
+from vmask.config import choices_of, help_of, item_type, make, scalar_type
+from vmask.data.config import ReadConfig
 from vmask.errors import ConfigError, DataError, OutputExists, UnknownName, did_you_mean, short
 from vmask.registry import Registry
 
@@ -130,6 +131,16 @@ def add_columns(parser: argparse.ArgumentParser, fallback: str) -> None:
     """Add `--text` and `--label`."""
     parser.add_argument("--text", metavar="COLUMN", help=f"column with the texts [{fallback}]")
     parser.add_argument("--label", metavar="COLUMN", help=f"column with the labels [{fallback}]")
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add `--encoding` and `--sheet`."""
+    add_fields(parser, "how files are read", ReadConfig)
+
+
+def reading_of(args: argparse.Namespace) -> ReadConfig:
+    """The checked options of `add_reading`."""
+    return make(ReadConfig, given(args, ReadConfig))
 
 
 def add_data_dir(parser: argparse.ArgumentParser) -> None:

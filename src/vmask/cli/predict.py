@@ -6,12 +6,22 @@ import argparse
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmask.cli.console import print_json, say, say_result, shows_progress
-from vmask.cli.options import add_device, add_fields, add_json, add_model, add_options_of, given
+from vmask.cli.console import note_once, print_json, say, say_result, shows_progress
+from vmask.cli.options import (
+    add_device,
+    add_fields,
+    add_json,
+    add_model,
+    add_options_of,
+    add_reading,
+    given,
+    reading_of,
+)
 from vmask.errors import ConfigError, VmaskError
 
 if TYPE_CHECKING:
@@ -41,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         "input",
         metavar="FILE",
         nargs="+",
-        help="a text a line, a CSV/TSV/JSONL/Parquet column, a folder of such files, or - for stdin",
+        help="a text a line, or a column of a table (CSV, JSONL, Excel, Parquet, …); a folder or 'pattern-*' of such "
+        "files, or - for stdin",
     )
     parser.add_argument("--text", metavar="COLUMN", help="column with the texts [as in training]")
     parser.add_argument(
@@ -51,6 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         ".xlsx; if cut off, the same command goes on",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace --out where it exists")
+    add_reading(parser)
     add_device(parser)
     add_json(parser)
     add_fields(parser, "columns of --out", PredictConfig)
@@ -83,7 +95,8 @@ def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
     labels = config["labels"]
     names = [str(label) for label in labels]
     lines = [" ".join(name.split()) for name in names]  # a label may have a line feed
-    texts = chain.from_iterable(read_texts(source, args.text, config["about"].get("text")) for source in args.input)
+    trained_on, note = config["about"].get("text"), note_once(args)
+    texts = chain.from_iterable(read_texts(source, args, trained_on, note) for source in args.input)
     size = CHUNK if "-" in args.input else chunk_size(config)  # what is typed or comes slowly is answered soon
     empty, read, answers = 0, 0, 0
     with sharing(where, [folder], args.device) as share:
@@ -130,7 +143,8 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
     abstention = _abstention(args, folder, config)
     kind = output_kind(out)
     _check_apart(args.input, out)
-    table = InputTable(args.input, args.text, config["about"].get("text"), in_arrow=kind == ".parquet")
+    in_arrow, reading = kind == ".parquet", reading_of(args)
+    table = InputTable(args.input, args.text, config["about"].get("text"), in_arrow, reading, note_once(args))
     size = chunk_size(config, explained=columns.explain)
     how = {"words": columns.explain_words, "method": explain.method, **explain.options} if explain else {}
     file = AnswersFile(out, {"model": digest_of(config), "column": table.text, "at once": size, **how}, args.overwrite)
@@ -143,7 +157,7 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
     if file.rows:
         say(args, f"{out}: going on after {file.rows:,} rows")
     commas = kind != ".csv" or not table.files or table_kind(table.files[0]) != ".csv"
-    delimiter = "," if commas else delimiter_of(table.files[0])
+    delimiter = "," if commas else delimiter_of(table.content(table.files[0]))
     summary = _Summary(config["labels"], added.names, file.rows, abstention)
     with (
         sharing(where, [folder], args.device) as share,
@@ -184,13 +198,17 @@ def _explain_work(args: argparse.Namespace, columns: PredictConfig) -> ExplainWo
 
 
 def _check_apart(sources: Sequence[str], out: Path) -> None:
-    """Check that the output is none of the inputs, and not in a folder whose files are read."""
+    """Check that the output is none of the inputs, and not in a folder or pattern whose files are read."""
+    from vmask.data.patterns import is_pattern
+
     for source in sources:
         path = Path(source)
         if path.resolve() == out.resolve():
             raise ConfigError(f"--out is {out}, which is read. Give it a name of its own.")
         if path.is_dir() and out.resolve().parent == path.resolve():
             raise ConfigError(f"{out} would lie in {path}, all of whose files are read. Write it somewhere else.")
+        if is_pattern(path) and out.resolve().parent == path.parent.resolve() and fnmatch(out.name, path.name):
+            raise ConfigError(f"{out} would be one of '{path}', which are read. Give it another name.")
 
 
 @contextmanager
@@ -274,18 +292,27 @@ def _abstention(args: argparse.Namespace, folder: Path, config: dict[str, Any]) 
     return Abstention(threshold, {} if answers is None else answers.at(threshold))
 
 
-def read_texts(source: str, column: str | None, trained_on: str | None) -> Iterator[str]:
-    """The texts of a file, of all files of a folder, or of standard input if `source` is `-`.
+def read_texts(
+    source: str, args: argparse.Namespace, trained_on: str | None, note: Callable[[str], None]
+) -> Iterator[str]:
+    """The texts of a file, of all files of a folder or of a pattern, or of standard input if `source` is `-`.
 
-    Tables are read by the column of the training.
+    Args:
+        source: the file, folder or pattern, or `-`.
+        args: arguments of the command.
+        trained_on: the column of the training, by which tables are read.
+        note: takes what the user should know about how a file was read.
     """
     import sys
 
-    from vmask.data.readers import iter_texts, text_files
+    from vmask.data.patterns import all_files_of
+    from vmask.data.readers import iter_texts
 
+    reading = reading_of(args)
     if source == "-":
-        return iter_texts(sys.stdin.buffer)
-    return chain.from_iterable(iter_texts(file, column or trained_on) for file in text_files(source))
+        return iter_texts(sys.stdin.buffer, None, reading, note)
+    files = all_files_of(source)
+    return chain.from_iterable(iter_texts(file, args.text or trained_on, reading, note) for file in files)
 
 
 def chunks(texts: Iterable[str], size: int = CHUNK) -> Iterator[list[str]]:

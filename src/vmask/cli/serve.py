@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vmask.cli.console import print_json, say, say_result
-from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, given
+from vmask.cli.options import add_data_dir, add_device, add_fields, add_json, add_reading, given, reading_of
 from vmask.serve.config import TOKEN_VARIABLE, ServeConfig
 
 
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     """Declare the arguments."""
     parser.add_argument("models", metavar="DIR", nargs="+", help="a model folder, or several")
     parser.add_argument("--data", metavar="DATA", help="data to take examples from [what a model was trained on]")
+    add_reading(parser)
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
             settings=settings,
             data=args.data,
             data_dir=args.data_dir,
+            reading=reading_of(args),
             device=args.device,
             say=lambda line: say(args, line),
         )

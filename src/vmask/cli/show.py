@@ -10,7 +10,7 @@ from typing import Any
 
 from vmask._core.locks import only_writer
 from vmask.cli.console import print_json, say, say_result, shows_progress
-from vmask.cli.options import add_data_dir, add_device, add_json, add_model, choices
+from vmask.cli.options import add_data_dir, add_device, add_json, add_model, add_reading, choices, reading_of
 from vmask.errors import DataError, VmaskError
 
 LEVELS = ("full", "quick")
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument(
         "--digest", action="store_true", help="check every file and print the digest of the model alone, no report"
     )
+    add_reading(parser)
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
@@ -103,7 +104,7 @@ def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> Any:
     from vmask.data.recorded_source import dataset_of
 
     try:
-        return dataset_of(about, args.data, args.data_dir)
+        return dataset_of(about, args.data, args.data_dir, reading_of(args))
     except VmaskError as error:
         if args.data is not None:
             raise

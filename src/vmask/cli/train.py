@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import re
 import sys
 import time
@@ -13,8 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from vmask.cli.console import print_json, say, say_result, shows_progress
 from vmask.cli.main import is_main_process, several_processes
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_fields, add_json, add_nested, choices, given
+from vmask.cli.options import (
+    add_columns,
+    add_data_dir,
+    add_device,
+    add_fields,
+    add_json,
+    add_nested,
+    add_reading,
+    choices,
+    given,
+    reading_of,
+)
 from vmask.config import DataConfig, TrackConfig, TrainConfig, make
+from vmask.data.streams import packer_of
 from vmask.inference.probability_config import ProbabilityConfig
 from vmask.masks import MASKS
 from vmask.models import MODELS
@@ -32,7 +45,9 @@ LOW_COVERAGE = 0.5
 
 def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
     """Declare the arguments; those of the chosen mask and model are added if the command line has them."""
-    parser.add_argument("data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, or a folder of splits")
+    parser.add_argument(
+        "data", metavar="DATA", help="a dataset (`vmask ls datasets`), a file, 'several-*.csv', or a folder of splits"
+    )
     parser.add_argument(
         "--model",
         default="cnn",
@@ -51,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         "[full for cnn and lstm, quick for encoders]",
     )
     add_columns(parser, "guessed")
+    add_reading(parser)
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
@@ -72,6 +88,13 @@ def _short(model: str) -> str:
     return re.sub(r"[^\w.]+", "-", Path(public_name(model)).name).strip("-.").lower()
 
 
+def _data_name(data: str) -> str:
+    """The name of data as part of a folder's name: without its ending, and without the signs of a pattern."""
+    name = Path(data).name
+    stem = Path(name.removesuffix(packer_of(name))).stem
+    return re.sub(r"[*?\[\]]+", "-", stem).strip("-") or "data"
+
+
 def run(args: argparse.Namespace) -> int:
     """Train, score on the test split, save, write the report."""
     from vmask._core.locks import only_writer
@@ -83,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
         connect_processes(args.device)  # first of all: who waits for another notices from then on if it ends
     resolve_model(args.model)  # a wrong name is reported before any data is read
     MASKS.get(args.mask)
-    out = Path(args.out or f"runs/{Path(args.data).stem}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
+    reading_of(args)
+    out = Path(args.out or f"runs/{_data_name(args.data)}-{_short(args.model)}-{args.mask}-s{getattr(args, 'seed', 0)}")
     options = given(args, DataConfig, TrainConfig, ProbabilityConfig, nested=("mask__", "model__"))
     trackers = _trackers(args, out)
     _check_options(args, options)  # before the data is read, which may take a while
@@ -113,7 +137,13 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
     from vmask.training.processes import main_says
     from vmask.training.progress import TrainingBar
 
-    dataset = load_dataset(args.data, data_dir=args.data_dir, text=args.text, label=args.label)
+    dataset = load_dataset(
+        args.data,
+        data_dir=args.data_dir,
+        text=args.text,
+        label=args.label,
+        **dataclasses.asdict(reading_of(args)),
+    )
     say(
         args,
         f"{dataset.name}: " + ", ".join(f"{name} {len(split):,}" for name, split in dataset.splits.items()),
@@ -151,7 +181,7 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
             f"the vectors know {known['types']:.1%} of the words, {known['tokens']:.1%} of the running text{missing}",
         )
     result = describe_training(classifier, dataset, time.perf_counter() - started, trackers)
-    classifier.about_ |= recorded_source(args.data, args.data_dir)
+    classifier.about_ |= recorded_source(args.data, args.data_dir, dataset.reading)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     remove_folder(out / CHECKPOINT)
     _finish(args, classifier, result, dataset, out, trackers)

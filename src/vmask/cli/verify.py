@@ -9,8 +9,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmask.cli.console import print_json, say_result, shows_progress
-from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, whole_number
+from vmask.cli.console import print_json, say, say_result, shows_progress
+from vmask.cli.options import add_columns, add_data_dir, add_device, add_json, add_reading, whole_number
 from vmask.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     )
     parser.add_argument("--unlabelled", action="store_true", help="the data has no labels")
     add_columns(parser, "as in training")
+    add_reading(parser)
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
@@ -88,7 +89,10 @@ def _texts(args: argparse.Namespace, about: Mapping[str, Any]) -> tuple[Sequence
     from vmask.cli.evaluate import data_of
     from vmask.data.datasets import Split
 
-    data = data_of(args, about).texts
+    found = data_of(args, about)
+    for note in found.notes:
+        say(args, note)
+    data = found.texts
     split = data if isinstance(data, Split) else data.splits[args.split or "test"]
     return split.texts, None if args.unlabelled else split.labels
 

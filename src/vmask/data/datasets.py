@@ -1,7 +1,7 @@
 """Load a dataset by name, file or folder: texts and labels in train, dev and test.
 
-A name is looked up in this order: a file; a folder; a folder of that name in `data_dir` (or the variable VMASK_DATA);
-the download `reviews`; the package that has the card; the Hugging Face hub.
+A name is looked up in this order: a file, or several by a pattern; a folder; a folder of that name in `data_dir` (or in
+the variable VMASK_DATA); the download `reviews`; the package that has the card; the Hugging Face hub.
 """
 
 from __future__ import annotations
@@ -9,17 +9,21 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from vmask._core.parsing import read_text
+from vmask.config import make
 from vmask.data.card import CARD, Card, card_folder, card_names, load_card, override
+from vmask.data.config import ReadConfig
 from vmask.data.labels import Source, read_source
+from vmask.data.patterns import files_of, is_pattern, read_files
 from vmask.data.rationales import read_trees
-from vmask.data.readers import TABLES, Row, existing, read_rows, table_kind
+from vmask.data.readers import HEADED, TABLES, Row, existing, read_rows, table_kind
 from vmask.data.splits import Split, complete, fingerprint, shared_texts
 from vmask.errors import AssetError, DataError, FileMissing, UnknownName
 
@@ -54,6 +58,8 @@ class Dataset:
     """The column with the labels; empty if there is none."""
     defaults: dict[str, Any] = field(default_factory=dict)
     """What the card says about the fields of `DataConfig`; empty for a user's own file."""
+    reading: ReadConfig = field(default_factory=ReadConfig)
+    """How its files were read."""
 
 
 def load_dataset(
@@ -63,16 +69,19 @@ def load_dataset(
     text: str | None = None,
     label: str | None = None,
     require_labels: bool = True,
+    **reading: Any,
 ) -> Dataset:
     """Load a dataset.
 
     Args:
-        name_or_path: a file (.csv .tsv .jsonl .json .parquet), a folder with train, dev and test files, the
-            name of a card (`vmask.data.card.card_names()`), or `owner/name` on the Hugging Face hub.
+        name_or_path: a file (`vmask.data.readers` lists the formats), several by a pattern (`reviews-*.csv`), a folder
+            with train, dev and test files, the name of a card (`vmask.data.card.card_names()`), or `owner/name` on
+            the Hugging Face hub.
         data_dir: a folder with a folder for each dataset; by default the variable VMASK_DATA.
         text: the column with the texts; guessed by default.
         label: the column with the labels; guessed by default.
         require_labels: False to accept data without labels; then nothing is split.
+        **reading: `encoding` and `sheet`, see `vmask.config.ReadConfig`.
 
     Raises:
         FileMissing: if a path does not exist.
@@ -80,9 +89,11 @@ def load_dataset(
         DataError: for data that cannot be used.
         AssetError: if a download fails.
     """
-    source = _resolve(str(name_or_path), data_dir)
+    files = _Files(_reading(reading))
+    as_table = partial(files.table, name_or_path, text, label, require_labels)
+    source = _resolve(str(name_or_path), data_dir, files, as_table)
     read = read_source(source, text or source.text, label or source.label, require_labels)
-    splits, notes = read.splits, read.notes
+    splits, notes = read.splits, (*files.notes, *read.notes)
     if read.labels:
         splits, held_out = complete(splits, source.card.split if source.card else None)
         notes += held_out + shared_texts(splits)
@@ -99,19 +110,22 @@ def load_dataset(
         text=read.text,
         label=read.label,
         defaults=source.card.defaults if source.card else {},
+        reading=files.reading,
     )
 
 
 def load_table(
-    path: str | Path, text: str | None = None, label: str | None = None, require_labels: bool = True
+    path: str | Path, text: str | None = None, label: str | None = None, require_labels: bool = True, **reading: Any
 ) -> Split:
-    """Load all rows of one file without splitting them, for example to score a model on them.
+    """Load all rows of a file, or of several by a pattern, without splitting them, such as to score a model on them.
 
     Rows without a text, or without a label if labels are required, are left out and counted in `notes`.
     """
-    read = read_source(_file(existing(path)), text, label, require_labels, to_learn=False)
+    files = _Files(_reading(reading))
+    source = files.table(path, text, label, require_labels)
+    read = read_source(source, text or source.text, label or source.label, require_labels, to_learn=False)
     (split,) = read.splits.values()
-    return dataclasses.replace(split, notes=read.notes)
+    return dataclasses.replace(split, notes=(*files.notes, *read.notes))
 
 
 def is_dataset_folder(path: str | Path) -> bool:
@@ -120,21 +134,51 @@ def is_dataset_folder(path: str | Path) -> bool:
     return folder.is_dir() and (bool(_split_files(folder)) or (folder / CARD).is_file())
 
 
+def _reading(options: Mapping[str, Any]) -> ReadConfig:
+    sheet = options.get("sheet")
+    return make(ReadConfig, {**options, "sheet": str(sheet)} if isinstance(sheet, int) else options)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Opens files, and keeps what there is to say about how they were read."""
+
+    reading: ReadConfig
+    _notes: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
+
+    def rows(self, path: Path, quoted: bool | None = None) -> Iterator[Row]:
+        return read_rows(path, quoted, self.reading, self._note)
+
+    def table(self, path: str | Path, text: str | None, label: str | None, want_label: bool) -> Source:
+        """One table of a file, or of several by a pattern."""
+        paths = files_of(path)
+        rows, text, label = read_files(paths, text, label, want_label, self.reading, self._note)
+        headed = all(table_kind(path) in HEADED for path in paths)
+        return Source(Path(path).name, {"all": rows}, text=text, label=label, header_row=headed)
+
+    def _note(self, note: str) -> None:
+        self._notes[note] = None
+
+
 # Look-up -----------------------------------------------------------------------------------------------
 
 
-def _resolve(name: str, data_dir: str | Path | None) -> Source:
+def _resolve(name: str, data_dir: str | Path | None, files: _Files, as_table: Callable[[], Source]) -> Source:
     path, root = Path(name), data_dir or os.environ.get("VMASK_DATA")
     local = Path(root).expanduser() / name if root else None
     if name in card_names() and local is not None and local.is_dir():
-        return _folder(local, load_card(name))  # before a folder of that name in the current folder
-    if path.is_file():
-        return _file(path)
+        return _folder(local, load_card(name), files)  # before a folder of that name in the current folder
+    if path.is_file() or is_pattern(name):
+        return as_table()
     for folder in (path, local):
         if folder is not None and is_dataset_folder(folder):
-            return _folder(folder, None)
+            return _folder(folder, None, files)
     if name in card_names():
-        return _with_card(name, local)
+        return _with_card(name, local, files)
     if path.is_dir():
         raise DataError(
             f"The folder '{name}' has no train file. Put in train.csv (or {' '.join(TABLES[1:])}), and "
@@ -150,19 +194,14 @@ def _resolve(name: str, data_dir: str | Path | None) -> Source:
     raise unknown
 
 
-def _with_card(name: str, missing: Path | None) -> Source:
+def _with_card(name: str, missing: Path | None, files: _Files) -> Source:
     """A dataset with a card for which the user has no folder."""
     if name == "reviews":
         return _reviews()
     card, folder = load_card(name), card_folder(name)
     if folder is not None and (_split_files(folder) or any((folder / file).is_file() for file in card.files.values())):
-        return _folder(folder, card)  # the package of the card has the files too
+        return _folder(folder, card, files)  # the package of the card has the files too
     return _hub(name, card, missing)
-
-
-def _file(path: Path) -> Source:
-    header = table_kind(path) in (".csv", ".tsv")
-    return Source(path.name, {"all": read_rows(path)}, header_row=header)
 
 
 def _split_files(folder: Path) -> dict[str, Path]:
@@ -181,7 +220,7 @@ def _split_files(folder: Path) -> dict[str, Path]:
     return files if "train" in files or "all" in files else {}
 
 
-def _folder(folder: Path, card: Card | None) -> Source:
+def _folder(folder: Path, card: Card | None, files: _Files) -> Source:
     overrides = folder / CARD
     if card is None and overrides.is_file():
         own = override(Card(name=folder.name, cleaning="gentle"), overrides)
@@ -189,10 +228,10 @@ def _folder(folder: Path, card: Card | None) -> Source:
     if card is not None and overrides.is_file():
         card = override(card, overrides)
     trees = card is not None and card.format == "trees"
-    files = {} if trees else _split_files(folder)
+    paths = {} if trees else _split_files(folder)
     if card is not None:
-        files = {**files, **{split: folder / name for split, name in card.files.items() if (folder / name).is_file()}}
-        if "train" not in files and "all" not in files:
+        paths = {**paths, **{split: folder / name for split, name in card.files.items() if (folder / name).is_file()}}
+        if "train" not in paths and "all" not in paths:
             wanted = card.files.get("train") or card.files.get("all") or "train.csv"
             raise FileMissing(
                 f"The folder '{folder}' has no file '{wanted}' for the dataset {card.name}. Put it there, "
@@ -206,12 +245,12 @@ def _folder(folder: Path, card: Card | None) -> Source:
     quoted = None if card is None else False
     return Source(
         name=card.name if card else folder.name,
-        splits={split: read_trees(path) if trees else read_rows(path, quoted) for split, path in files.items()},
+        splits={split: read_trees(path) if trees else files.rows(path, quoted) for split, path in paths.items()},
         card=card,
         names=names,
         text=card.text if card else None,
         label=card.label if card else None,
-        header_row=all(table_kind(path) in (".csv", ".tsv") for path in files.values()),
+        header_row=all(table_kind(path) in HEADED for path in paths.values()),
     )
 
 

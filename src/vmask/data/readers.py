@@ -3,14 +3,16 @@
 | ending | format |
 |---|---|
 | `.csv` | header row; `,` `;` TAB or `|`, detected from the content; fields may be quoted (RFC 4180) |
-| `.tsv` | header row, TAB; read as plain fields unless the whole file is properly quoted, see `tsv_is_quoted` |
+| `.tsv` `.tab` | header row, TAB; read as plain fields unless the whole file is properly quoted, see `tsv_is_quoted` |
 | `.jsonl` `.ndjson` | one JSON object per line |
 | `.json` | one list of objects |
 | `.parquet` | streamed in batches |
+| `.arrow` `.feather` `.ipc` | Arrow's file and stream formats, streamed in batches |
+| `.xlsx` `.xls` `.xlsb` `.xlsm` `.ods` | workbooks: the first sheet with rows, or the one that is named |
 
-All but `.parquet` may be gzipped (`.gz`) and must be UTF-8, with or without a byte-order mark. Lines end at a line feed
-only: texts may contain other line ends of Unicode, such as U+0085 and U+2028. Files on disk and uploads to `vmask
-serve` are read by the same functions, in time linear in the size of the file.
+Texts may be packed (`.gz`, `.zst`, `.bz2`, `.xz`), in UTF-8 or UTF-16, or in another encoding that is named or assumed,
+see `vmask._core.encodings`. Lines end at a line feed only: texts may contain other line ends of Unicode, such as U+0085
+and U+2028. Files on disk and uploads to `vmask serve` are read by the same functions, in time linear in their size.
 """
 
 from __future__ import annotations
@@ -24,15 +26,22 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from vmask.data.arrow import read_arrow, read_parquet
 from vmask.data.columns import Row as Row
 from vmask.data.columns import check_width, format_columns
 from vmask.data.columns import guess_columns as guess_columns
-from vmask.data.parquet import read_parquet
-from vmask.data.streams import LONGEST_LINE, Content, is_pipe, short_name
+from vmask.data.config import ReadConfig
+from vmask.data.pipes import read_lines
+from vmask.data.streams import LONGEST_LINE, Content, Note, ignore, is_pipe, packer_of, short_name
 from vmask.data.streams import existing as existing
+from vmask.data.workbooks import read_workbook
 from vmask.errors import DataError
 
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet")
+ARROW = (".arrow", ".feather", ".ipc")
+WORKBOOKS = (".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")
+TABLES = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", *ARROW, *WORKBOOKS)
+HEADED = (".csv", ".tsv", ".tab", *WORKBOOKS)
+"""Tables whose first row names the columns."""
 _DELIMITERS = (",", "\t", ";", "|")
 _GUESS_FROM = 20  # rows
 _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")  # the JSON escape of a surrogate; a pair of them is one character
@@ -41,39 +50,66 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 def table_kind(path: str | Path) -> str | None:
     """The ending that tells the format of a table (`.csv.gz` is `.csv`), or None for another file."""
-    name = Path(path).name.lower().removesuffix(".gz")
+    name = Path(path).name.lower()
+    name = name.removesuffix(packer_of(name))
     return next((ending for ending in TABLES if name.endswith(ending)), None)
 
 
-def read_rows(source: str | Path | Content, quoted: bool | None = None) -> Iterator[Row]:
+def read_rows(
+    source: str | Path | Content,
+    quoted: bool | None = None,
+    reading: ReadConfig | None = None,
+    note: Note = ignore,
+) -> Iterator[Row]:
     """Iterate over the rows of a table.
 
     Args:
         source: a file with one of the endings in `TABLES`, or its content.
         quoted: whether to remove double quotes around the fields of a `.tsv`; by default `tsv_is_quoted` decides.
+        reading: encoding and sheet.
+        note: takes what the user should know: an encoding that was assumed, the sheet that was read.
 
     Raises:
         FileMissing: if there is no such file, with a near name.
         DataError: for a file that is not what its ending says, naming the line and the fix.
     """
-    content = _content(source)
+    content = source if isinstance(source, Content) else Content.of_file(source, reading, note)
     kind = table_kind(content.name)
     if kind is None:
         raise DataError(
-            f"{content.quoted_name} is no table by its ending. Known: {' '.join(TABLES)} (also with .gz). Rename "
-            "it to what it is."
+            f"{content.quoted_name} is no table by its ending. Known: {' '.join(TABLES)} (texts also with .gz .zst). "
+            "Rename it to what it is."
         )
+    _check_reading(content, kind)
     if kind == ".parquet":
         return read_parquet(content)
-    if kind in (".csv", ".tsv"):
-        return _table(content, kind, quoted)
+    if kind in ARROW:
+        return read_arrow(content)
+    if kind in WORKBOOKS:
+        return _table(content, read_workbook(content))
+    if kind in HEADED:
+        return _table(content, _records(content, kind, quoted))
     return _json(content) if kind == ".json" else _json_lines(content)
 
 
+def _check_reading(content: Content, kind: str) -> None:
+    """Refuse options that the kind of a table does not have."""
+    binary = kind == ".parquet" or kind in ARROW or kind in WORKBOOKS
+    if binary and (packer := packer_of(content.name)):
+        raise DataError(
+            f"{content.quoted_name} is packed twice: {kind} is compressed in itself. Unpack it, and leave out {packer}."
+        )
+    if binary and content.reading.encoding is not None:
+        raise DataError(f"{content.quoted_name} is not a text file, so it has no encoding. Leave --encoding out.")
+    if kind not in WORKBOOKS and content.reading.sheet is not None:
+        raise DataError(f"{content.quoted_name} is not a workbook, so it has no sheets. Leave --sheet out.")
+
+
 def read_header(source: str | Path | Content) -> list[str]:
-    """The columns in the first line of a `.csv` or `.tsv`, which may have no rows."""
+    """The columns in the first row of one of the tables in `HEADED`, which may have no other rows."""
     content = _content(source)
-    return _header(content, _records(content, table_kind(content.name) or ".csv", None))
+    kind = table_kind(content.name) or ".csv"
+    return _header(content, read_workbook(content) if kind in WORKBOOKS else _records(content, kind, None))
 
 
 def delimiter_of(source: str | Path | Content) -> str:
@@ -81,26 +117,34 @@ def delimiter_of(source: str | Path | Content) -> str:
     return _sniff(_content(source))
 
 
-def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterator[str]:
+def iter_texts(
+    source: str | Path | IO[Any],
+    text: str | None = None,
+    reading: ReadConfig | None = None,
+    note: Note = ignore,
+) -> Iterator[str]:
     """Iterate over the texts of a file or stream; a missing text is an empty string, so that rows stay aligned.
 
     Args:
         source: a table, another text file with one text per line, or an open stream such as `sys.stdin`.
         text: the column of a table; guessed by default.
+        reading: encoding and sheet.
+        note: takes what the user should know about how the file was read.
     """
     if not isinstance(source, (str, Path)):
-        yield from _stream_lines(source)
+        yield from read_lines(source, reading, note)
     elif table_kind(source) is None:
         path = existing(source)
         if is_pipe(path):
             with path.open("rb") as stream:
-                yield from _stream_lines(stream)
+                yield from read_lines(stream, reading, note)
             return
-        content = Content.of_file(path)
+        content = Content.of_file(path, reading, note)
+        _check_reading(content, "")
         with content.lines() as lines:
             yield from (line.rstrip("\n").removesuffix("\r") for line in content.each_line(lines))
     else:
-        rows = read_rows(source)
+        rows = read_rows(source, reading=reading, note=note)
         first: list[Row] = []
         failed = None
         try:
@@ -116,17 +160,14 @@ def iter_texts(source: str | Path | IO[Any], text: str | None = None) -> Iterato
 
 
 def text_files(source: str | Path) -> list[Path]:
-    """The files of a folder that texts are read from, in the order of their names; or the one file that is given.
+    """The files of a folder that texts are read from, in the order of their names.
 
     Raises:
-        FileMissing: if there is no such file or folder.
         DataError: for a folder without tables and text files.
     """
     path = Path(source)
-    if not path.is_dir():
-        return [existing(path)]
     names = sorted(file.name for file in path.iterdir() if file.is_file() and not file.name.startswith((".", "_")))
-    files = [path / name for name in names if table_kind(name) or name.lower().endswith((".txt", ".txt.gz"))]
+    files = [path / name for name in names if table_kind(name) or _is_text_file(name)]
     if not files:
         raise DataError(
             f"The folder '{path}' has no texts. Put in files with one of the endings .txt {' '.join(TABLES)}."
@@ -134,28 +175,16 @@ def text_files(source: str | Path) -> list[Path]:
     return files
 
 
+def _is_text_file(name: str) -> bool:
+    name = name.lower()
+    return name.removesuffix(packer_of(name)).endswith(".txt")
+
+
 # Text files ---------------------------------------------------------------------------------------------
 
 
 def _content(source: str | Path | Content) -> Content:
     return source if isinstance(source, Content) else Content.of_file(source)
-
-
-def _stream_lines(stream: IO[Any]) -> Iterator[str]:
-    lines: IO[Any] = getattr(stream, "buffer", stream)  # the bytes of sys.stdin: strict UTF-8, no locale
-    number = 0
-    while line := lines.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise DataError(f"Line {number} of the input has more than {LONGEST_LINE:,} characters. Is it a text?")
-        if isinstance(line, bytes):
-            try:
-                line = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                raise DataError(
-                    f"Line {number} of the input is not UTF-8 text. Convert it: iconv -f latin1 -t utf-8"
-                ) from None
-        yield cast("str", line).rstrip("\n").removesuffix("\r")
 
 
 # Tables -------------------------------------------------------------------------------------------------
@@ -265,8 +294,7 @@ def _header(content: Content, records: _Records) -> list[str]:
     return header
 
 
-def _table(content: Content, kind: str, quoted: bool | None) -> Iterator[Row]:
-    records = _records(content, kind, quoted)
+def _table(content: Content, records: _Records) -> Iterator[Row]:
     header = _header(content, records)
     for number, values in records:
         if len(values) > len(header):

@@ -1,21 +1,27 @@
-"""Read lines of text from files, gzipped or not, from pipes and from uploads.
+"""Read lines of text from files, packed or not, in any encoding, from pipes and from uploads.
 
-The size of a line, of a field and of a file that must be read as a whole is limited, so that a small gzip file that
+The size of a line, of a field and of a file that must be read as a whole is limited, so that a small packed file that
 unpacks to terabytes gives an error and does not fill the memory.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, cast
 
+from vmask._core.encodings import Encoding, NoEncoding, find_encoding, line_of_error, named
+from vmask.data.config import ReadConfig
 from vmask.errors import DataError, FileMissing, did_you_mean
 
 LONGEST_LINE = 1 << 26
@@ -24,8 +30,48 @@ LARGEST_WHOLE = 1 << 28
 """Largest number of characters of a file that must be read as a whole."""
 _START = 1 << 16
 """Bytes that are inspected to tell text from binary files."""
+_INSPECTED = 1 << 26
+"""Bytes that are inspected to find the encoding."""
 _SHORT = 60
 """Characters of a name in a message."""
+
+Note = Callable[[str], None]
+"""Takes what the user should know about how a file was read."""
+
+
+def _zstd(packed: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.CompressedInputStream(packed, "zstd")
+
+
+PACKERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda packed: gzip.GzipFile(fileobj=packed),
+    ".zst": _zstd,
+    ".bz2": bz2.BZ2File,
+    ".xz": lzma.LZMAFile,
+}
+"""Endings of packed files, and what unpacks a stream of them."""
+_MAGIC = {
+    b"\x1f\x8b": "gzip file; its name should end with .gz",
+    b"\x28\xb5\x2f\xfd": "Zstandard file; its name should end with .zst",
+    b"BZh9": "bzip2 file; its name should end with .bz2",
+    b"\xfd7zXZ": "xz file; its name should end with .xz",
+    b"PK\x03\x04": "zip file or a workbook: unpack it, or end its name with .xlsx",
+    b"\xd0\xcf\x11\xe0": "workbook of an old Excel; its name should end with .xls",
+    b"PAR1": "Parquet file; its name should end with .parquet",
+    b"ARROW1": "Arrow file; its name should end with .arrow",
+    b"%PDF": "PDF, which is not read. Copy its text into a text file",
+}
+
+
+def packer_of(name: str) -> str:
+    """The ending of a packed file, or an empty string."""
+    return next((ending for ending in PACKERS if name.lower().endswith(ending)), "")
+
+
+def ignore(note: str) -> None:
+    """Leave a note out."""
 
 
 @dataclass(frozen=True)
@@ -35,25 +81,29 @@ class Content:
     Attributes:
         name: its name in messages; the ending tells the format.
         open: opens a new stream.
+        reading: the options of the user.
+        note: takes what the user should know, such as an encoding that was assumed.
     """
 
     name: str
     open: Callable[[], IO[bytes]]
+    reading: ReadConfig = field(default_factory=ReadConfig)
+    note: Note = ignore
 
     @classmethod
-    def of_file(cls, path: str | Path) -> Content:
+    def of_file(cls, path: str | Path, reading: ReadConfig | None = None, note: Note = ignore) -> Content:
         """The content of a file.
 
         Raises:
             FileMissing: if it does not exist.
         """
         path = existing(path)
-        return cls(path.name, lambda: path.open("rb"))
+        return cls(path.name, lambda: path.open("rb"), reading or ReadConfig(), note)
 
     @classmethod
-    def of_bytes(cls, name: str, content: bytes) -> Content:
+    def of_bytes(cls, name: str, content: bytes, reading: ReadConfig | None = None, note: Note = ignore) -> Content:
         """Content that is in memory already."""
-        return cls(name, lambda: io.BytesIO(content))
+        return cls(name, lambda: io.BytesIO(content), reading or ReadConfig(), note)
 
     @property
     def quoted_name(self) -> str:
@@ -64,19 +114,43 @@ class Content:
     def lines(self, newline: str = "\n") -> Iterator[IO[str]]:
         """Open its text, unpacked; errors name the file, the line and the fix."""
         try:
+            encoding = self.encoding
             with self._unpacked() as file:
-                self._refuse_binary(file.peek(_START)[:_START])
-                yield io.TextIOWrapper(file, encoding="utf-8-sig", newline=newline)
+                file.read(encoding.mark)
+                yield io.TextIOWrapper(file, encoding=encoding.name, newline=newline)
         except UnicodeDecodeError:
-            raise DataError(self._not_utf8()) from None
-        except (EOFError, gzip.BadGzipFile, zlib.error):
-            raise DataError(
-                f"The gzip file {self.quoted_name} cannot be unpacked: it is damaged or was cut short. Copy it again."
-            ) from None
+            raise DataError(self._undecodable(f"is not {self.encoding.name.upper()} text")) from None
+        except (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError):
+            raise DataError(self._damaged()) from None
         except OSError as error:
+            if packer_of(self.name) and error.errno is None:
+                raise DataError(self._damaged()) from None
             raise DataError(
                 f"{self.quoted_name} cannot be read: {error.strerror or error}. Check the file and its permissions."
             ) from None
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """The encoding that the user names, else the one that its bytes show.
+
+        Raises:
+            DataError: for a binary file, or one whose encoding is not obvious.
+        """
+        with self._unpacked() as file:
+            start = file.peek(_START)[:_START]
+        try:
+            if self.reading.encoding is not None:
+                found = named(self.reading.encoding, start)
+            else:
+                found = find_encoding(start, lambda: islice(self._blocks(), _INSPECTED // _START))
+        except NoEncoding as error:
+            self._refuse_binary(start)
+            raise DataError(self._undecodable(str(error))) from None
+        if not found.wide:
+            self._refuse_binary(start)
+        if found.assumed:
+            self.note(f"{short_name(self.name)} {found.assumed}")
+        return found
 
     def whole(self) -> str:
         """All of its text.
@@ -108,35 +182,38 @@ class Content:
     @contextmanager
     def _unpacked(self) -> Iterator[io.BufferedReader]:
         with self.open() as packed:
-            file = gzip.GzipFile(fileobj=packed) if self.name.lower().endswith(".gz") else packed
+            unpack = PACKERS.get(packer_of(self.name))
+            file = unpack(packed) if unpack else packed
             with io.BufferedReader(cast("Any", file), _START) as unpacked:
                 yield unpacked
 
+    def _blocks(self) -> Iterator[bytes]:
+        """The bytes in blocks, up to the place where a packed file is damaged."""
+        with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), self._unpacked() as file:
+            while block := file.read(_START):
+                yield block
+
     def _refuse_binary(self, start: bytes) -> None:
-        if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise DataError(
-                f"{self.quoted_name} is UTF-16 text; UTF-8 is expected. Convert it: "
-                f"iconv -f utf-16 -t utf-8 {self.quoted_name} > 'utf8-{short_name(self.name)}'"
-            )
+        for magic, kind in _MAGIC.items():
+            if start.startswith(magic) and (b"\0" in start or not magic.isascii()):
+                raise DataError(f"{self.quoted_name} is not text: it begins like a {kind}.")
         if b"\0" in start:
             raise DataError(
                 f"{self.quoted_name} is a binary file (it has NUL bytes), not text. Give a text file, or name it "
                 "by what it is."
             )
 
-    def _not_utf8(self) -> str:
-        """The message about the first line that is not UTF-8; the decoder does not know line numbers."""
-        number = 1
-        with self._unpacked() as file:
-            for line in file:
-                try:
-                    line.decode("utf-8")
-                except UnicodeDecodeError:
-                    break
-                number += 1
+    def _damaged(self) -> str:
+        kind = {".gz": "gzip", ".zst": "zstd", ".bz2": "bzip2", ".xz": "xz"}[packer_of(self.name)]
+        return f"The {kind} file {self.quoted_name} cannot be unpacked: it is damaged or was cut short. Copy it again."
+
+    def _undecodable(self, reason: str) -> str:
+        """The message about the first line that cannot be decoded; the decoder does not know line numbers."""
+        encoding = self.__dict__.get("encoding", Encoding("utf-8"))
+        number = line_of_error(self._blocks(), encoding)
         return (
-            f"Line {number} of {self.quoted_name} is not UTF-8 text. If the file is Latin-1 (or Windows-1252), "
-            f"convert it: iconv -f latin1 -t utf-8 {self.quoted_name} > 'utf8-{short_name(self.name)}'"
+            f"Line {number} of {self.quoted_name} {reason}. Correct that line, or name the encoding of the file: "
+            "--encoding windows-1252, shift_jis, …"
         )
 
 

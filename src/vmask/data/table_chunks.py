@@ -8,10 +8,12 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+from vmask.data.arrow import opened, read_batches
 from vmask.data.columns import Row, format_columns, guess_columns
-from vmask.data.parquet import opened, read_batches
-from vmask.data.readers import iter_texts, read_header, read_rows, table_kind, text_files
-from vmask.data.streams import Content, is_pipe, short_name
+from vmask.data.config import ReadConfig
+from vmask.data.patterns import all_files_of
+from vmask.data.readers import HEADED, iter_texts, read_header, read_rows, table_kind
+from vmask.data.streams import Content, Note, ignore, is_pipe, short_name
 from vmask.data.writers import Columns, as_cell
 from vmask.errors import DataError
 
@@ -57,10 +59,13 @@ class InputTable:
     """The rows of one or several files, which have the same columns.
 
     Args:
-        sources: files, folders whose files are read in the order of their names; or a stream as `-`, as the only one.
+        sources: files, folders and patterns whose files are read in the order of their names; or a stream as `-`, as
+            the only one.
         text: the column with the texts, if the user named it.
         trained_on: the column of the training.
         in_arrow: give the rows of Parquet files as tables of Arrow, which keep their types.
+        reading: encoding and sheet.
+        note: takes what the user should know about how a file was read.
 
     Attributes:
         columns: the columns with their types.
@@ -71,12 +76,19 @@ class InputTable:
     """
 
     def __init__(
-        self, sources: Sequence[str], text: str | None = None, trained_on: str | None = None, in_arrow: bool = False
+        self,
+        sources: Sequence[str],
+        text: str | None = None,
+        trained_on: str | None = None,
+        in_arrow: bool = False,
+        reading: ReadConfig | None = None,
+        note: Note = ignore,
     ) -> None:
+        self._reading, self._note = reading, note
         self.streamed = [source for source in sources if source == "-" or is_pipe(Path(source))]
         if self.streamed and len(sources) > 1:
             raise DataError("Standard input is read alone. Leave the other files out, or leave - out.")
-        self.files = [] if self.streamed else [file for source in sources for file in text_files(source)]
+        self.files = [] if self.streamed else [file for source in sources for file in all_files_of(source)]
         self._parquet = bool(self.files) and all(table_kind(file) == ".parquet" for file in self.files)
         self._in_arrow = in_arrow and self._parquet
         self.columns = self._columns()
@@ -85,7 +97,7 @@ class InputTable:
     def _columns(self) -> Columns:
         if not self.files:
             return {TEXT: str}
-        found = [_columns_of(file) for file in self.files]
+        found = [self._columns_of(file) for file in self.files]
         free = all(table_kind(file) in (".jsonl", ".ndjson", ".json") for file in self.files)
         columns = dict(found[0])
         for file, others in zip(self.files, found, strict=True):
@@ -102,13 +114,13 @@ class InputTable:
         return columns
 
     def _text_column(self, named: str | None) -> str:
-        rows = [*islice(_rows(self.files[0]), _GUESS_FROM), dict.fromkeys(self.columns)]
+        rows = [*islice(self._rows(self.files[0]), _GUESS_FROM), dict.fromkeys(self.columns)]
         return guess_columns(rows, named, None, want_label=False)[0]
 
     def size(self) -> Size:
         """The size of the files, which are read for it."""
         rows = longest = 0
-        for row in chain.from_iterable(map(_rows, self.files)):
+        for row in chain.from_iterable(map(self._rows, self.files)):
             rows += 1
             longest = max(longest, *(len(str(as_cell(value))) for value in row.values()))
         return Size(rows, longest)
@@ -123,7 +135,7 @@ class InputTable:
                 with opened(Content.of_file(file)) as parquet:
                     total += parquet.metadata.num_rows
             return total
-        return sum(1 for _ in chain.from_iterable(map(_rows, self.files)))
+        return sum(1 for _ in chain.from_iterable(map(self._rows, self.files)))
 
     def chunks(self, size: int) -> Iterator[TableChunk]:
         """The rows in order, `size` at a time, fewer if they are long; the same ones every time."""
@@ -146,8 +158,33 @@ class InputTable:
 
     def _all_rows(self) -> Iterator[Row]:
         if self.streamed:
-            return ({TEXT: text} for text in read_stream(self.streamed[0]))
-        return chain.from_iterable(map(_rows, self.files))
+            return ({TEXT: text} for text in read_stream(self.streamed[0], self._reading, self._note))
+        return chain.from_iterable(map(self._rows, self.files))
+
+    def content(self, file: Path) -> Content:
+        """The content of one of the files."""
+        return Content.of_file(file, self._reading, self._note)
+
+    def _rows(self, file: Path) -> Iterator[Row]:
+        if table_kind(file) is None:
+            return ({TEXT: text} for text in iter_texts(file, None, self._reading, self._note))
+        return read_rows(self.content(file))
+
+    def _columns_of(self, file: Path) -> dict[str, Any]:
+        """The columns of a file with their types, as `Columns`; a file that does not declare them is read for them."""
+        kind = table_kind(file)
+        if kind is None:
+            return {TEXT: str}
+        if kind in HEADED:
+            return dict.fromkeys(read_header(self.content(file)), str)
+        if kind == ".parquet":
+            with opened(self.content(file)) as parquet:
+                return {field.name: field.type for field in parquet.schema_arrow}
+        types: dict[str, Any] = {}
+        for row in self._rows(file):
+            for name, value in row.items():
+                types[name] = _joint(types.get(name), None if value is None else _type_of(value))
+        return {name: found or str for name, found in types.items()}
 
     def _arrow_chunks(self, size: int) -> Iterator[TableChunk]:
         import pyarrow as pa
@@ -169,11 +206,11 @@ class InputTable:
             yield TableChunk(texts, arrow=pa.concat_tables(waiting))
 
 
-def read_stream(source: str) -> Iterator[str]:
+def read_stream(source: str, reading: ReadConfig | None = None, note: Note = ignore) -> Iterator[str]:
     """The texts of standard input (`-`), or of an open pipe that the shell passes."""
     import sys
 
-    return iter_texts(sys.stdin.buffer if source == "-" else source)
+    return iter_texts(sys.stdin.buffer if source == "-" else source, None, reading, note)
 
 
 def _text_of(value: Any, file: str = "") -> str | None:
@@ -185,29 +222,6 @@ def _text_of(value: Any, file: str = "") -> str | None:
             raise DataError(f"'{file}' has texts that are bytes and not UTF-8. Write them as text.") from None
     text = "" if value is None else str(value)
     return text if text.strip() else None
-
-
-def _rows(file: Path) -> Iterator[Row]:
-    if table_kind(file) is None:
-        return ({TEXT: text} for text in iter_texts(file))
-    return read_rows(file)
-
-
-def _columns_of(file: Path) -> dict[str, Any]:
-    """The columns of a file with their types, as `Columns`; a file that does not declare them is read for them."""
-    kind = table_kind(file)
-    if kind is None:
-        return {TEXT: str}
-    if kind in (".csv", ".tsv"):
-        return dict.fromkeys(read_header(file), str)
-    if kind == ".parquet":
-        with opened(Content.of_file(file)) as parquet:
-            return {field.name: field.type for field in parquet.schema_arrow}
-    types: dict[str, Any] = {}
-    for row in _rows(file):
-        for name, value in row.items():
-            types[name] = _joint(types.get(name), None if value is None else _type_of(value))
-    return {name: found or str for name, found in types.items()}
 
 
 def _type_of(value: Any) -> Any:

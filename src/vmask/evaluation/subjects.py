@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.config import to_dict
+from vmask.data.config import ReadConfig
 from vmask.data.datasets import Dataset, Split, load_dataset, load_table
 from vmask.data.labels import as_label
+from vmask.data.patterns import is_pattern
 from vmask.data.rationales import Spans
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain.api import checked
@@ -60,33 +63,41 @@ def load_data(
     label: str | None = None,
     data_dir: str | None = None,
     labelled: bool = True,
+    reading: ReadConfig | None = None,
 ) -> Dataset | Split:
-    """Load data to evaluate on: all rows of a single file, or a dataset or folder with its splits.
+    """Load data to evaluate on: all rows of a file or of a pattern, or a dataset or folder with its splits.
 
     Args:
-        source: a file, a folder of splits, or the name of a dataset.
+        source: a file, several by a pattern, a folder of splits, or the name of a dataset.
         about: what the model says about its training data; files and folders have the same columns by default.
         split: required split of a dataset, by default `test`.
         text: the column with the texts.
         label: the column with the labels.
         data_dir: folder with local datasets.
         labelled: False to leave the labels out.
+        reading: how files are read.
 
     Raises:
         UnknownName: for a dataset or split that does not exist.
         DataError: for data that cannot be used.
     """
     path = Path(source)
-    known = about if path.exists() else {}  # a dataset with a card names its columns itself
+    pattern = is_pattern(path)
+    how = to_dict(reading or ReadConfig())
+    known = about if pattern or path.exists() else {}  # a dataset with a card names its columns itself
     text, label = text or known.get("text"), (label or known.get("label")) if labelled else None
-    if not path.is_file():
-        dataset = load_dataset(str(source), data_dir=data_dir, text=text, label=label, require_labels=labelled)
+    if not (pattern or path.is_file()):
+        dataset = load_dataset(str(source), data_dir=data_dir, text=text, label=label, require_labels=labelled, **how)
         _part(dataset, split)
         return dataset
     if split is not None:
         raise DataError(f"{source} is a single file and is measured whole. Leave the split out.")
-    rows = load_table(path, text, label, require_labels=labelled)
-    notes = [*rows.notes, f"{path.name} is a single file: all of its {len(rows):,} texts are measured."]
+    rows = load_table(path, text, label, require_labels=labelled, **how)
+    kind = "several files" if pattern else "a single file"
+    notes = [
+        *rows.notes,
+        f"{path.name} is {kind}: all {'of their' if pattern else 'of its'} {len(rows):,} texts are measured.",
+    ]
     if path.name == about.get("dataset"):
         notes.append(f"The model was trained on a file called {path.name}: these rows may not be new to it.")
     return replace(rows, notes=tuple(notes))

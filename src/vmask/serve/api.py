@@ -11,6 +11,8 @@ from typing import Any
 from starlette.requests import Request
 
 from vmask import __version__
+from vmask.config import make
+from vmask.data.config import ReadConfig
 from vmask.explain import EXPLAINERS
 from vmask.explain.highlight import AGAINST, FOR, STRONG
 from vmask.serve.batcher import Batcher, ModelQuery, PendingQuery
@@ -220,9 +222,10 @@ class Api:
     async def table(self, request: Request, body: bytes, query: TableQuery) -> dict[str, Any]:
         """Predict every row of a table; `csv` of the answer, as bytes, is the table with the predictions."""
         model = find_model(self.models, query.model)
+        reading = make(ReadConfig, {"encoding": query.encoding, "sheet": query.sheet})
 
         def read(check: Check) -> tuple[Table, str, list[str]]:
-            table = read_table(body, query.filename, self.settings, check)
+            table = read_table(body, query.filename, self.settings, check, reading)
             column = text_column(table, query.column, model.classifier.about_.get("text"))
             place = table.columns.index(column)
             texts = [row[place] for row in table.rows]

@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from vmask import __version__
+from vmask.data.config import ReadConfig
 from vmask.errors import VmaskError, did_you_mean
 from vmask.serve import schemas
 from vmask.serve.api import Api
@@ -50,6 +51,10 @@ SCORED_TABLE = {
             "description": "Number of texts that are empty; they are scored like all others. Of a CSV answer.",
             "schema": {"type": "integer"},
         },
+        "X-Notes": {
+            "description": "What was assumed when the file was read, URL-encoded. Of a CSV answer.",
+            "schema": {"type": "string"},
+        },
     },
 }
 """Its answer."""
@@ -65,6 +70,7 @@ def create_app(
     settings: ServeConfig | None = None,
     data: str | None = None,
     data_dir: str | None = None,
+    reading: ReadConfig | None = None,
     device: str = "auto",
     say: Callable[[str], None] = log.info,
 ) -> FastAPI:
@@ -75,6 +81,7 @@ def create_app(
         settings: address, access control and limits.
         data: dataset, file or folder to take examples from; by default the one a model was trained on.
         data_dir: folder with local datasets.
+        reading: how the files of `data` are read.
         device: where to compute.
         say: called with a message for each model without examples.
 
@@ -82,7 +89,9 @@ def create_app(
         ModelFolderError: if a folder holds no model.
     """
     settings = settings or ServeConfig()
-    models = load_models(folders, data=data, data_dir=data_dir, device=device, examples=settings.examples, say=say)
+    models = load_models(
+        folders, data=data, data_dir=data_dir, reading=reading, device=device, examples=settings.examples, say=say
+    )
     return build_app(models, settings)
 
 
@@ -209,7 +218,7 @@ def _add_api_routes(app: FastAPI, api: Api) -> None:
         openapi_extra={"requestBody": {"content": TABLE_CONTENT, "required": True}},
     )
     async def table(request: Request, query: Annotated[schemas.TableQuery, Query()]) -> Response:
-        """Classify every row of a table: send a CSV, TSV or JSON lines file, get it back as CSV with predictions."""
+        """Classify every row of a table: send a CSV, TSV, JSON lines or Excel file, get back a CSV with predictions."""
         if request.headers.get("content-type", "").partition("/")[0] == "multipart":
             raise HttpError("Send the file itself as the body of the request, not a form.", 415)
         scored = await api.table(request, await request.body(), query)
@@ -219,6 +228,7 @@ def _add_api_routes(app: FastAPI, api: Api) -> None:
             "Content-Disposition": f'attachment; filename="{safe_stem(query.filename)}-predicted.csv"',
             "X-Text-Column": quote(scored["column"][:MAX_HEADER], errors="replace"),
             "X-Empty-Texts": str(scored["empty"]),
+            "X-Notes": quote(" ".join(scored["notes"])[:MAX_HEADER], errors="replace"),
         }
         return Response(scored["csv"], media_type="text/csv; charset=utf-8", headers=headers)
 

@@ -16,8 +16,9 @@ from typing import Any
 from vmask._core.wording import unused_name
 from vmask.classifier import TextClassifier
 from vmask.data.card import card_folder
+from vmask.data.config import ReadConfig
 from vmask.data.downloads import ASSETS, cache_dir
-from vmask.data.recorded_source import dataset_of
+from vmask.data.recorded_source import dataset_of, is_local
 from vmask.errors import PluginError, VmaskError
 from vmask.explain.contract import Explainer
 from vmask.inference.predictor import TextPredictor
@@ -77,7 +78,12 @@ class Examples:
 
     @classmethod
     def find(
-        cls, about: Mapping[str, Any], data: str | None, data_dir: str | None, max_examples: int
+        cls,
+        about: Mapping[str, Any],
+        data: str | None,
+        data_dir: str | None,
+        max_examples: int,
+        reading: ReadConfig | None = None,
     ) -> tuple[Examples | None, str]:
         """Return the test examples of the data that a model was trained on, or None and the reason.
 
@@ -88,6 +94,7 @@ class Examples:
             data: dataset, file or folder to use instead.
             data_dir: folder with local datasets.
             max_examples: maximum number of examples; 0 for none.
+            reading: how files are read.
         """
         if not max_examples:
             return None, "They are switched off."
@@ -96,7 +103,7 @@ class Examples:
             name = about.get("dataset") or Path(source).name  # the page shows it: no path of this machine
             return None, f"The data '{name}' is not on this machine. Name it with --data or --data-dir."
         try:
-            dataset = dataset_of(about, data, data_dir)
+            dataset = dataset_of(about, data, data_dir, reading)
         except VmaskError as error:
             return None, str(error)
         split = dataset.splits.get(SPLIT)
@@ -112,8 +119,8 @@ class Examples:
 def _is_local(source: str, data_dir: str | None) -> bool:
     """Whether a dataset is on this machine, so that it can be read without a network."""
     root = data_dir or os.environ.get("VMASK_DATA")
-    if os.path.exists(source) or (root and os.path.isdir(Path(root).expanduser() / source)):  # noqa: PTH110, PTH112
-        return True  # unlike those of `Path`, these functions accept names that are too long
+    if is_local(source) or (root and os.path.isdir(Path(root).expanduser() / source)):  # noqa: PTH112
+        return True  # unlike that of `Path`, this function accepts names that are too long
     if source in ASSETS:
         return (cache_dir() / source).is_dir()
     with suppress(PluginError):  # a dataset of another package
@@ -211,6 +218,7 @@ def load_models(
     *,
     data: str | None = None,
     data_dir: str | None = None,
+    reading: ReadConfig | None = None,
     device: str = "auto",
     examples: int = 2000,
     say: Callable[[str], None] = log.info,
@@ -220,7 +228,7 @@ def load_models(
     models = []
     for path, name in zip(paths, unique_names(paths), strict=True):
         model = LoadedModel(name, TextClassifier.load(path, device))
-        model.examples, model.no_examples = Examples.find(model.classifier.about_, data, data_dir, examples)
+        model.examples, model.no_examples = Examples.find(model.classifier.about_, data, data_dir, examples, reading)
         if model.no_examples and examples:
             say(f"{name}: no examples. {model.no_examples}")
         models.append(model)

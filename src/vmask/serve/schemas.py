@@ -56,7 +56,13 @@ class TableQuery(_ModelQuery):
     """Query parameters of `/api/table`."""
 
     column: str | None = Field(None, description="Column of the texts; by default the obvious one.")
-    filename: str = Field("table.csv", description="Name of the file; its extension is the format: .csv .tsv .jsonl")
+    filename: str = Field(
+        "table.csv", description="Name of the file; its extension is the format: .csv .tsv .jsonl .xlsx"
+    )
+    encoding: str | None = Field(None, description="Encoding of a text file; by default UTF-8, UTF-16 or Windows-1252.")
+    sheet: str | None = Field(
+        None, description="Sheet of a workbook, by name or number; by default the first with rows."
+    )
     format: TableFormat = Field("csv", description="Format of the answer; `json`: a summary with the CSV in it.")
 
 
@@ -289,6 +295,7 @@ class ScoredTable(_Answer):
     column: str = Field(description="Column of the texts.")
     total: int = Field(description="Number of rows.")
     empty: int = Field(description="Number of texts that are empty; they are scored like all others.")
+    notes: list[str] = Field(description="What was assumed when the file was read: its encoding, the sheet.")
     added: list[str] = Field(description="Names of the columns of the predictions.")
     counts: list[int] = Field(description="Number of rows of each predicted class, in the order of `labels`.")
     first: list[PreviewRow] = Field(description="The first rows.")

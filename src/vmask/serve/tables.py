@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vmask._core.wording import unused_name
-from vmask.data.readers import guess_columns, read_header, read_rows, table_kind
+from vmask.data.config import ReadConfig
+from vmask.data.readers import HEADED, WORKBOOKS, guess_columns, read_header, read_rows, table_kind
 from vmask.data.streams import Content
 from vmask.errors import DataError
 from vmask.serve.config import ServeConfig
@@ -21,7 +22,7 @@ from vmask.serve.http_errors import InvalidRequest, PayloadTooLarge
 from vmask.serve.jobs import Check
 from vmask.serve.queries import Prediction
 
-EXTENSIONS = (".csv", ".tsv", ".jsonl", ".ndjson")
+EXTENSIONS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", *WORKBOOKS)
 GUESS_ROWS = 20
 """Rows from which the text column is guessed."""
 PREVIEW_ROWS = 5
@@ -38,15 +39,23 @@ class Table:
     Attributes:
         columns: names of the columns.
         rows: the cells of each row, as text.
-        mark: the byte-order mark if the file had one; some spreadsheets need it.
+        mark: the byte-order mark if the file had one, or was not UTF-8; some spreadsheets need it.
+        notes: what was assumed when it was read.
     """
 
     columns: list[str]
     rows: list[list[str]]
     mark: str = ""
+    notes: tuple[str, ...] = ()
 
 
-def read_table(body: bytes, filename: str, limits: ServeConfig, check: Check = lambda: None) -> Table:
+def read_table(
+    body: bytes,
+    filename: str,
+    limits: ServeConfig,
+    check: Check = lambda: None,
+    reading: ReadConfig | None = None,
+) -> Table:
     """Read a table; its format is that of the extension of the filename, CSV if there is none.
 
     Raises:
@@ -54,7 +63,9 @@ def read_table(body: bytes, filename: str, limits: ServeConfig, check: Check = l
         PayloadTooLarge: if it has more rows, columns or cells than the limits.
     """
     name = re.split(r"[/\\]", filename)[-1] or "table"
-    content = Content.of_bytes(name if "." in name else f"{name}.csv", body)
+    notes: dict[str, None] = {}
+    name = name if "." in name else f"{name}.csv"
+    content = Content.of_bytes(name, body, reading, lambda note: notes.update({_here(note): None}))
     if not content.name.lower().endswith(EXTENSIONS):
         raise InvalidRequest(f"The file must be of one of these kinds, by its ending: {' '.join(EXTENSIONS)}.")
     columns: dict[str, None] = {}
@@ -64,14 +75,21 @@ def read_table(body: bytes, filename: str, limits: ServeConfig, check: Check = l
         columns.update(dict.fromkeys(row))
         _check_size(limits, len(rows) + 1, len(columns))
         rows.append([_cell(row.get(name)) for name in columns])
-    if not columns and table_kind(content.name) in (".csv", ".tsv"):
+    kind = table_kind(content.name)
+    if not columns and kind in HEADED:
         columns = dict.fromkeys(read_header(content))
         _check_size(limits, 0, len(columns))
     if not columns:
         raise InvalidRequest('The file is empty. Give an object such as {"text": "..."} on every line.')
     for cells in rows:  # later lines of a JSON file may have more fields
         cells.extend([""] * (len(columns) - len(cells)))
-    return Table(list(columns), rows, BOM if body.startswith(BOM.encode()) else "")
+    marked = kind in WORKBOOKS or content.encoding.mark > 0 or content.encoding.name != "utf-8"
+    return Table(list(columns), rows, BOM if marked else "", tuple(notes))
+
+
+def _here(note: str) -> str:
+    """A note with the names of the parameters of a request in place of options of the command line."""
+    return re.sub(r"with --(\w+)", r"by `\1`", note)
 
 
 def _check_size(limits: ServeConfig, rows: int, columns: int) -> None:
@@ -120,6 +138,7 @@ def summarize_table(
     return {
         "total": len(texts),
         "empty": sum(not text.strip() for text in texts),
+        "notes": list(table.notes),
         "added": added_columns(table, labels),
         "counts": [counts[number] for number in range(len(labels))],
         "first": [

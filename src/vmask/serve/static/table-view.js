@@ -36,7 +36,7 @@ async function scoreFile(file) {
 let downloadAddress; // of the CSV that is shown; the browser keeps it in memory until it is revoked
 
 /** Show the summary of a scored table: the number of rows of each class, the first rows, and a link to the CSV. */
-function showScored({ labels, column, total, empty, added, counts, first, csv }, title, filename) {
+function showScored({ labels, column, total, empty, notes, added, counts, first, csv }, title, filename) {
   if (downloadAddress) URL.revokeObjectURL(downloadAddress);
   downloadAddress = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
   const download = `${filename.replace(/\.\w+$/, "")}-predicted.csv`;
@@ -48,6 +48,7 @@ function showScored({ labels, column, total, empty, added, counts, first, csv },
     el("div", { class: "line" }, el("h2", {}, `${plural(total, "text")} scored by ${title}${remark}`),
       el("a", { class: "primary", href: downloadAddress, download }, "Download CSV")),
     el("p", { class: "soft" }, `Texts are from the column ${column}. Added columns: ${added.join(", ")}.`),
+    ...notes.map((note) => el("p", { class: "soft" }, note)),
     el("ul", { class: "bars" }, ...labels.map((label, i) => barRow(label, counts[i] / total, formatNumber(counts[i])))),
     el("h3", {}, "First rows"),
     el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Text"),
@@ -77,7 +78,7 @@ export const tableView = {
   show() {
     const { body_bytes: bytes, table_rows: rows } = options.limits;
     const size = `${formatNumber(rows)} rows and ${formatMegabytes(bytes)}`;
-    $("upload-limits").textContent = `CSV, TSV or JSONL; up to ${size}`;
+    $("upload-limits").textContent = `CSV, TSV, JSONL or Excel; up to ${size}`;
   },
 
   forget() {},
