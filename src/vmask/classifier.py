@@ -31,7 +31,7 @@ from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
 from vmask.training.calibrate import BEFORE_EDIT, calibrate
 from vmask.training.fit import prepare_data, train_plan, words_edit
-from vmask.training.inputs import check_labels, check_texts
+from vmask.training.inputs import check_labels, check_texts, scored_data, training_data
 from vmask.training.prepared import Prepared
 from vmask.training.progress import CallbackList, ProgressCallback, TrainingBar
 from vmask.training.run_config import Plan, make_plan
@@ -100,10 +100,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: Sequence[str],
-        y: Sequence[Any],
+        X: Any,
+        y: Sequence[Any] | None = None,
         *,
-        dev: tuple[Sequence[str], Sequence[Any]] | None = None,
+        text: str | None = None,
+        label: str | None = None,
+        dev: Any = None,
         vocabulary_texts: Iterable[str] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
@@ -113,10 +115,14 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train on texts and their labels.
 
         Args:
-            X: texts.
-            y: labels, strings or numbers.
-            dev: texts and labels that pick the best epoch; by default `dev_fraction` of X is held out, stratified. The
-                same rows in another order give the same dev set; the weights differ a little, as batches do.
+            X: texts; or a table (pandas, polars, pyarrow, `datasets`, a mapping of columns) with a column of texts.
+            y: labels, strings or numbers; None if they are a column of the table. Rows of the table without a text or a
+                label are then left out, with a warning.
+            text: the column of the table with the texts; by default guessed as for files.
+            label: the column of the table with the labels; guessed by default.
+            dev: texts and labels, or a table with the same columns, that pick the best epoch; by default `dev_fraction`
+                of X is held out, stratified. The same rows in another order give the same dev set; the weights differ a
+                little, as batches do.
             vocabulary_texts: further texts whose words are counted with `vocabulary="paper"`.
             checkpoint: folder for a checkpoint after every epoch.
             resume: continue from the checkpoint where there is one.
@@ -125,6 +131,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         plan = self.plan()
         probability = ProbabilityConfig.of(self.get_params())
+        X, y, dev, columns = training_data(X, y, dev, text, label)
         data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
         shown = progress or (TrainingBar(plan.title) if self.verbose else None)
         predictor, trained = train_plan(
@@ -139,7 +146,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.predictor_, facts = calibrate(predictor, plan, probability, data.labelled)
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
         self.plan_, self.data_ = plan, data.summary()
-        self.about_: dict[str, Any] = dict(facts)
+        self.about_: dict[str, Any] = {**columns, **facts}
         if (edit := words_edit(plan)) is not None:
             edited = resolve(self.predictor_, edit)
             _warn_of(edited)
@@ -158,15 +165,21 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError(f"dev_fraction is {self.dev_fraction!r}; it must be a number between 0 and 1.")
         return make_plan(**self.get_params())
 
-    def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
-        """(N, C) probabilities, columns in the order of `classes_`."""
-        return self._predictor().predict_texts(check_texts(X))
+    def predict_proba(self, X: Any) -> NDArray[np.float32]:
+        """(N, C) probabilities, columns in the order of `classes_`.
 
-    def predict(self, X: Sequence[str], abstain: float | None = None) -> NDArray[Any]:
+        Args:
+            X: texts, or a table with the column of texts that the model was trained on, else an obvious one. A missing
+                text of a table or column is an empty one.
+        """
+        predictor = self._predictor()
+        return predictor.predict_texts(check_texts(X, self.about_.get("text")))
+
+    def predict(self, X: Any, abstain: float | None = None) -> NDArray[Any]:
         """(N,) labels, of the kind that `fit` was given.
 
         Args:
-            X: texts.
+            X: texts, or a table as in `predict_proba`.
             abstain: probability of the predicted class below which there is no answer: None stands in its place, in an
                 array of objects. `threshold_for` gives one. By default every text is answered.
         """
@@ -189,15 +202,23 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return threshold_of(self._predictor().dev_answers, accuracy)
 
-    def score(self, X: Sequence[str], y: Sequence[Any], sample_weight: Sequence[float] | None = None) -> float:
-        """Share of texts whose label is right; unlike scikit-learn's, also for labels such as 3.5."""
+    def score(self, X: Any, y: Sequence[Any] | None = None, sample_weight: Sequence[float] | None = None) -> float:
+        """Share of texts whose label is right; unlike scikit-learn's, also for labels such as 3.5.
+
+        Args:
+            X: texts; or a table, whose rows without a text or a label are left out if it has the labels.
+            y: labels; None if they are a column of the table.
+            sample_weight: weights of the texts.
+        """
+        check_is_fitted(self, "predictor_")
+        X, y = scored_data(X, y, self.about_)
         predicted = self.predict(X).tolist()
         right = [one == other for one, other in zip(predicted, check_labels(y, len(predicted)), strict=True)]
         return float(np.average(right, weights=sample_weight))
 
     def explain(
         self,
-        texts: str | Sequence[str],
+        texts: Any,
         method: str = "mask",
         *,
         target: Any = None,
@@ -210,7 +231,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Which words of the texts matter. One text may be given as it is.
 
         Args:
-            texts: a list of them, or one.
+            texts: a list of them, or one; or a table as in `predict_proba`.
             method: `mask`, `lime`, `shapley`, `occlusion`, `integrated_gradients`, …, see `vmask ls explainers`.
             target: label to explain, or a list with one for every text; by default the predicted one of each.
             seed: of random methods.
@@ -219,7 +240,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             workers: threads that explain texts side by side; the results are the same.
             options: of the method, e.g. `samples=5000` of `lime`.
         """
-        listed = [texts] if isinstance(texts, str) else check_texts(texts)
+        check_is_fitted(self, "predictor_")
+        listed = [texts] if isinstance(texts, str) else check_texts(texts, self.about_.get("text"))
         if hasattr(target, "__len__") and not isinstance(target, str) and len(target) != len(listed):
             raise ConfigError(f"There are {len(listed)} texts and {len(target)} targets. Give a target for every text.")
         explanations = explain_texts(

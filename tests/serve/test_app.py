@@ -462,7 +462,7 @@ def test_a_wrong_parameter_of_a_post_is_refused(client):
     for path, message in (
         ("predict?model=base", "There is no query parameter 'model'. This request has none."),
         ("explain?explainer=lime", "There is no query parameter 'explainer'. This request has none."),
-        ("table?colum=a", "Did you mean 'column'? There are: model, column, filename, format."),
+        ("table?colum=a", "Did you mean 'column'? There are: model, column, filename, encoding, sheet, format."),
     ):
         answer = client.post(f"/api/{path}", json={"texts": [TEXT]})
         assert answer.status_code == 422, answer.text

@@ -114,8 +114,8 @@ def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
                     say_result(f"{label}\t{max(row):.4f}\t{' '.join(text.split())}")
     if empty:
         say(args, f"{plural(empty, 'text is', 'texts are')} empty: the prediction is the model's answer to no words.")
-    if note := abstention.note(answers, read):
-        say(args, note)
+    if left_out := abstention.note(answers, read):
+        say(args, left_out)
     return 0
 
 

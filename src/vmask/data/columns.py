@@ -83,7 +83,7 @@ def format_columns(columns: Sequence[str]) -> str:
 
 
 def _name_it(option: str) -> str:
-    return f"Name one of them with --{option} (in Python, `load_table(path, {option}=…)`)."
+    return f"Name one of them with --{option} (in Python, `{option}=…`)."
 
 
 def _usual(columns: Sequence[str], names: Sequence[str], taken: str | None) -> str | None:

@@ -39,7 +39,7 @@ def files_of(source: str | Path) -> list[Path]:
     found = sorted(map(Path, glob(str(Path(escape(str(path.parent))) / path.name))))  # noqa: PTH207 - no hidden files
     files = [file for file in found if file.is_file()]
     if not files:
-        raise FileMissing(f"No file fits '{short_name(str(source))}'. Check the pattern and the folder.")
+        raise FileMissing(f"No file fits '{source}'. Check the pattern and the folder.")
     return files
 
 

@@ -51,7 +51,8 @@ def evaluate(
         model: a `TextClassifier`, anything that `explain_texts` explains, or a list of trainings of one model with
             different seeds; intervals are then over seeds.
         data: a single file (all rows are used, with the columns that the model was trained on); a folder of splits, a
-            `Dataset` or the name of one (one split is used); a `Split`; a pair of texts and labels; or only texts.
+            `Dataset` or the name of one (one split is used); a `Split`; a table (pandas, polars, pyarrow, `datasets`)
+            with the columns of the training, else obvious ones; a pair of texts and labels; or only texts.
             `vmask.data.datasets.load_table` reads other columns of a file.
         metrics: names (`vmask ls metrics`), `all` for all that apply, `all,-naopc` for all but one; or a mapping to
             options, `{"aopc": {"k": 10}}`.

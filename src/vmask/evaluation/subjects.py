@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from vmask.config import to_dict
 from vmask.data.config import ReadConfig
 from vmask.data.datasets import Dataset, Split, load_dataset, load_table
+from vmask.data.frames import as_texts, is_column, is_table, known_columns, labelled_columns, listed
 from vmask.data.labels import as_label
 from vmask.data.patterns import is_pattern
 from vmask.data.rationales import Spans
@@ -109,8 +110,8 @@ def texts_of(
     """The texts of a split of a dataset, of a file or of a `Split`, or given directly, with or without labels.
 
     Args:
-        data: a file, a folder of splits or the name of a dataset; a `Dataset` or `Split`; a pair of texts and labels;
-            only texts; or `Texts`, which are returned.
+        data: a file, a folder of splits or the name of a dataset; a `Dataset` or `Split`; a table of another library;
+            a pair of texts and labels; only texts; or `Texts`, which are returned.
         split: split of a dataset; by default `test`.
         about: as in `load_data`.
         labelled: False to leave the labels out.
@@ -136,13 +137,24 @@ def _texts_of(data: Any, split: str | None, about: Mapping[str, Any], labelled: 
         raise ConfigError("split is for a dataset. Leave it out.")
     if isinstance(data, Split):
         return _of_split(data, facts, data.notes)
-    if hasattr(data, "columns"):
-        raise DataError("A table was given. Give its columns as a pair: (table['text'], table['label']).")
+    if is_table(data):
+        return _of_table(data, about, labelled)
     pair = isinstance(data, tuple) and len(data) == 2 and not isinstance(data[0], str)
-    texts, labels = (list(data[0]), list(data[1])) if pair else (list(data), None)
+    texts, labels = (list(as_texts(data[0])), _listed(data[1])) if pair else (list(as_texts(data)), None)
     if labels is not None and len(labels) != len(texts):
         raise DataError(f"There are {len(texts)} texts and {len(labels)} labels. Give a label for every text.")
     return _of_split(Split(list(checked(texts)), labels or [], [f"text-{i}" for i in range(len(texts))]), {})
+
+
+def _of_table(data: Any, about: Mapping[str, Any], labelled: bool) -> Texts:
+    text, label = known_columns(data, about)
+    found = labelled_columns(data, text, label if labelled else None, want_label=labelled)
+    split = Split(list(checked(found.texts)), found.labels or [], [f"row-{i}" for i in range(len(found.texts))])
+    return _of_split(split, {}, found.notes)
+
+
+def _listed(labels: Any) -> list[Any]:
+    return listed(labels) if is_column(labels) else list(labels)
 
 
 def _part(dataset: Dataset, split: str | None) -> Split:

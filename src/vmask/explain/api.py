@@ -13,6 +13,7 @@ import torch
 
 from vmask._core.ordered_map import map_in_order
 from vmask.config import ExplainConfig, WorkersConfig, make
+from vmask.data.frames import as_texts
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain import EXPLAINERS
 from vmask.explain.contract import Explainer, Explanation
@@ -80,7 +81,8 @@ def explain_texts(
         docs = predictor.prepare(chunk)
         return explainer.explain(predictor, docs, numbers(start, len(docs)), config.seed, hidden_by)
 
-    strings = checked([texts] if isinstance(texts, str) else texts)
+    about = getattr(model, "about_", {})
+    strings = checked([texts] if isinstance(texts, str) else as_texts(texts, about.get("text")))
     return _in_order(explain_chunk, strings, at_once(predictor, explainer), threads)
 
 

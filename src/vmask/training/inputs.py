@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from vmask._core.random_streams import derive
+from vmask.data.frames import LabelledColumns, as_texts, is_column, is_table, known_columns, labelled_columns, listed
 from vmask.data.splits import hold_out
-from vmask.errors import DataError, VmaskWarning, short
+from vmask.errors import ConfigError, DataError, VmaskWarning, short
 
 LARGEST_LABEL = 2**63
 """Bound of numeric labels, so that arrays and model folders store them exactly."""
@@ -82,24 +83,26 @@ def split(
     return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint)
 
 
-def check_texts(texts: Sequence[str]) -> list[str]:
-    """The texts as a list.
+def check_texts(texts: Any, column: str | None = None) -> list[str]:
+    """The texts as a list. A missing text of a table or column is an empty string.
+
+    Args:
+        texts: texts, a column, or a table with a column of texts.
+        column: the column of a table that the model was trained on.
 
     Raises:
-        DataError: if an item is not a string.
+        DataError: if an item is not a string, or the column of the texts is not obvious.
     """
     if isinstance(texts, str):
         raise DataError("A single text was given where a list of texts is expected. Put it in a list: [text].")
-    if hasattr(texts, "columns"):
-        raise DataError("A table was given where a list of texts is expected. Pass one column of it: table['text'].")
-    listed = list(texts)
-    for number, text in enumerate(listed):
+    strings = list(as_texts(texts, column))
+    for number, text in enumerate(strings):
         if not isinstance(text, str):
             raise DataError(
                 f"Text number {number} (counted from 0) is {text!r}, of type {type(text).__name__}. Give strings, e.g. "
                 "with str(text)."
             )
-    return listed
+    return strings
 
 
 def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
@@ -108,10 +111,11 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
     Raises:
         DataError: for a wrong number of labels or a missing one.
     """
-    listed = [label.item() if isinstance(label, np.generic) else label for label in labels]
-    if len(listed) != count:
-        raise DataError(f"There are {count} texts and {len(listed)} labels. Give one label for each text.")
-    for number, label in enumerate(listed):
+    values = listed(labels) if is_column(labels) else labels
+    plain = [label.item() if isinstance(label, np.generic) else label for label in values]
+    if len(plain) != count:
+        raise DataError(f"There are {count} texts and {len(plain)} labels. Give one label for each text.")
+    for number, label in enumerate(plain):
         if label is None or (isinstance(label, float) and math.isnan(label)):
             raise DataError(f"Label number {number} is missing ({label}). Drop the rows without a label.")
         if not isinstance(label, str) and isinstance(label, (int, float)) and not abs(label) < LARGEST_LABEL:
@@ -123,9 +127,60 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
             raise DataError(f"Label number {number} is {label!r}, with half a character in it. Write it in full.")
         if not isinstance(label, (str, int, float)):
             raise DataError(f"Label number {number} is {label!r}. Labels must be strings or numbers.")
-    if len({isinstance(label, str) for label in listed}) > 1:
+    if len({isinstance(label, str) for label in plain}) > 1:
         raise DataError("Some labels are strings and some are numbers. Make them all strings, e.g. with str(label).")
-    return listed
+    return plain
+
+
+def training_data(
+    X: Any, y: Any, dev: Any, text: str | None, label: str | None
+) -> tuple[Any, Any, Any, dict[str, str]]:
+    """Texts, labels, dev texts with labels and the names of the columns, of tables or as they are given.
+
+    Raises:
+        ConfigError: if columns are named, but there is no table.
+        DataError: if there are no labels, or columns are not obvious.
+    """
+    columns: dict[str, str] = {}
+    if is_table(X) and y is None:
+        found = _labelled(X, text, label, "training ")
+        X, y, columns = found.texts, found.labels, found.about
+    elif is_table(X) and label is None:
+        found = labelled_columns(X, text, want_label=False, keep_rows=True)
+        X, columns = found.texts, {"text": found.text}
+    elif text is not None or label is not None:
+        raise ConfigError(
+            "text and label name columns of a table that has both. Leave them out, or give the table alone."
+        )
+    elif y is None:
+        raise DataError("There are no labels. Give them beside the texts, or a table with a column of labels.")
+    if is_table(dev):
+        found = _labelled(dev, columns.get("text", text), columns.get("label", label), "dev ")
+        dev = (found.texts, found.labels)
+    return X, y, dev, columns
+
+
+def scored_data(X: Any, y: Any, about: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Texts and labels of a table with both, or as they are given.
+
+    Args:
+        X: texts or a table.
+        y: labels, or None if they are in the table.
+        about: what a model says of its data, such as the columns.
+    """
+    if y is not None:
+        return check_texts(X, about.get("text")), y
+    if not is_table(X):
+        raise DataError("There are no labels. Give them beside the texts, or a table with a column of labels.")
+    found = _labelled(X, *known_columns(X, about), "")
+    return found.texts, found.labels
+
+
+def _labelled(table: Any, text: str | None, label: str | None, what: str) -> LabelledColumns:
+    found = labelled_columns(table, text, label)
+    for note in found.notes:
+        warn(f"{note[:-1]} of the {what}table.")
+    return found
 
 
 def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:
