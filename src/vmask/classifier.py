@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
-import inspect
-import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
-from vmask.config import DataConfig, EstimatorConfig, TrainConfig, help_of
 from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
@@ -30,6 +26,7 @@ from vmask.inference.word_importance import WordImportance
 from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
 from vmask.training.calibrate import BEFORE_EDIT, calibrate
+from vmask.training.estimator_options import DEFAULTS, describe, signature
 from vmask.training.fit import prepare_data, train_plan, words_edit
 from vmask.training.inputs import check_labels, check_texts, scored_data, training_data
 from vmask.training.prepared import Prepared
@@ -38,8 +35,6 @@ from vmask.training.run_config import Plan, make_plan
 from vmask.training.trained_model import TrainedModel
 
 NESTED = ("mask__", "model__")
-OPTIONS = (DataConfig, TrainConfig, ProbabilityConfig, EstimatorConfig)
-"""The dataclasses whose fields are the arguments of `TextClassifier`."""
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -73,12 +68,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(self, model: str = "cnn", mask: str = "vmask", **options: Any) -> None:
         for key in options:
-            if key not in _DEFAULTS and not key.startswith(NESTED):
+            if key not in DEFAULTS and not key.startswith(NESTED):
                 raise TypeError(
                     f"TextClassifier has no argument {key!r}.{did_you_mean(key, self._get_param_names())} "
                     "Options of the mask and the model are written mask__… and model__…."
                 )
-        for name, value in {**_DEFAULTS, **options, "model": model, "mask": mask}.items():
+        for name, value in {**DEFAULTS, **options, "model": model, "mask": mask}.items():
             setattr(self, name, value)
         self._nested = tuple(key for key in options if key.startswith(NESTED))
 
@@ -379,40 +374,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _get_param_names(cls) -> list[str]:
         """Names of the arguments that are not nested, in the order of the signature."""
-        return list(_DEFAULTS)
-
-
-def _parameters() -> Iterator[inspect.Parameter]:
-    """The arguments of `TextClassifier`: each option of the dataclasses, None for the default of the method."""
-    for name, default in (("model", "cnn"), ("mask", "vmask")):
-        yield inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation="str")
-    for config in OPTIONS:
-        for field in dataclasses.fields(config):
-            own = config is EstimatorConfig
-            yield inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=field.default if own else None,
-                annotation=field.type if own or "None" in str(field.type) else f"{field.type} | None",
-            )
-
-
-def _describe() -> str:
-    """The options as the docstring lists them, with their defaults."""
-    fields = (field for config in OPTIONS for field in dataclasses.fields(config))
-    indent = " " * 8
-    lines = (textwrap.fill(f"{field.name}: {help_of(field)}.", 112, subsequent_indent="    ") for field in fields)
-    return textwrap.indent("\n".join(lines), indent).lstrip()
-
-
-_DEFAULTS = {parameter.name: parameter.default for parameter in _parameters()}
-"""Arguments of `TextClassifier` that are not nested, with their defaults."""
-_SELF = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_NESTED = inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD, annotation="Any")
-TextClassifier.__init__.__signature__ = inspect.Signature([_SELF, *_parameters(), _NESTED])  # type: ignore[attr-defined]
-TextClassifier.__doc__ = (TextClassifier.__doc__ or "").replace(
-    "**options: see `vmask.config`; OPTIONS", f"{_describe()}\n        **options: of the mask and the model."
-)
+        return list(DEFAULTS)
 
 
 def _warn_of(edited: Edited) -> None:
@@ -440,3 +402,9 @@ def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
         return data.start_from(load_model(Path(folder), "cpu").predictor, plan)
     except ConfigError as error:
         raise ConfigError(f"init_from is {folder}. {error}") from None
+
+
+TextClassifier.__init__.__signature__ = signature()  # type: ignore[attr-defined]
+TextClassifier.__doc__ = (TextClassifier.__doc__ or "").replace(
+    "**options: see `vmask.config`; OPTIONS", f"{describe()}\n        **options: of the mask and the model."
+)
