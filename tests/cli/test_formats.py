@@ -50,6 +50,8 @@ def test_a_format_goes_through_every_command(case, vmask, tmp_path, monkeypatch)
     assert done("compare", "model", "model", name, "--metrics", "accuracy").code == 0
     done("edit", "model", "edited", "--hide", "lovely,boring", "--data", name)
     assert "holds" in done("verify", "edited", name, "--exchanges", 5).out
+    done("drift", "model", name)
+    done("predict", "model", name, "--out", "answers.csv")
     result = vmask("show", "model", "--report", "quick")  # the data is found again, and read as it was
     assert result.code == 0, result.err
     examples, reason = Examples.find(read_config(tmp_path / "model")["about"], None, None, 10)

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vmask.cli.console import print_json, print_rich, say_result
-from vmask.cli.options import add_columns, add_device, add_json, add_model
+from vmask.cli.console import note_once, print_json, print_rich, say_result
+from vmask.cli.options import add_columns, add_device, add_json, add_model, add_reading, reading_of
 from vmask.errors import DataError
 
 if TYPE_CHECKING:
@@ -23,9 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         "input",
         metavar="FILE",
         nargs="+",
-        help="a text a line, a CSV/TSV/JSONL/Parquet column, a folder of such files, or - for stdin",
+        help="a text a line, or a column of a table (CSV, JSONL, Excel, Parquet, …); a folder or 'pattern-*' of such "
+        "files, or - for stdin",
     )
     add_columns(parser, "as in training")
+    add_reading(parser)
     add_device(parser)
     add_json(parser)
 
@@ -38,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
     model = load_model(Path(args.model), args.device)
     about = model.about
-    table = InputTable(args.input, args.text, about.get("text"))
+    reading, note = reading_of(args), note_once(args)
+    table = InputTable(args.input, args.text, about.get("text"), reading=reading, note=note)
     if args.label is not None and args.label not in table.columns:
         raise DataError(f"There is no column '{args.label}'. Name one of the columns with --label, or leave it out.")
     label = args.label or (about.get("label") if about.get("label") in table.columns else None)
