@@ -32,6 +32,8 @@ from _ratios import turns
 
 RESULT = Path(__file__).parent / "results" / "grid_engines.json"
 WORKERS = (1, 10, 100, 1000)
+BUSY = 1.5
+"""Time that the plain loop takes over its processor time on a machine that does other things too."""
 
 
 class Plain:
@@ -239,11 +241,15 @@ def table() -> str:
     if not RESULT.is_file():
         return "Not run yet."
     result = json.loads(RESULT.read_text(encoding="utf-8"))
-    lines = ["| engine, one worker | ms a cell | added to a plain loop | of the driver's processor |"]
+    lines = ["| engine, one worker | ms a cell | added to a plain loop | ms of the driver's processor |"]
     lines.append("|---|--:|--:|--:|")
     for name, row in result["engines"].items():
-        added = f"{row['added']:.0f} ms ({row['least']:.0f} to {row['most']:.0f}) | {row['driver']:.0f} ms"
-        lines.append(f"| {name} | {row['milliseconds']:.0f} | {' | ' if name == 'plain' else added} |")
+        added = "" if name == "plain" else f"{row['added']:.0f} ms ({row['least']:.0f} to {row['most']:.0f})"
+        lines.append(f"| {name} | {row['milliseconds']:.0f} | {added} | {row['driver']:.0f} |")
+    plain = result["engines"]["plain"]
+    if plain["milliseconds"] > BUSY * plain["driver"]:
+        took = f"{plain['driver']:.0f} ms of processor time took the plain loop {plain['milliseconds']:.0f} ms"
+        lines += ["", f"Other programs kept the machine busy: {took}. Repeat this on a quiet one for smaller numbers."]
     if projection := result.get("projection"):
         lines += ["", *_projected(projection)]
     return "\n".join(lines)

@@ -98,7 +98,8 @@ def table(path: Path = RESULT) -> str:
     """Mean over search seeds, of each method and engine."""
     if not path.is_file():
         return "Not run yet."
-    searches = json.loads(path.read_text(encoding="utf-8"))["searches"]
+    result = json.loads(path.read_text(encoding="utf-8"))
+    searches = result["searches"]
     lines = [
         "| method | engine | first trial | best of the first half | best | pruned | epochs | s |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
@@ -112,7 +113,11 @@ def table(path: Path = RESULT) -> str:
             accuracies = " | ".join(_spread([100 * one["best_after"][number] for one in found]) for number in at)
             took = [statistics.fmean(one[key] for one in found) for key in ("pruned", "epochs", "seconds")]
             lines.append(f"| {method} | {engine} | {accuracies} | {took[0]:.1f} | {took[1]:.0f} | {took[2]:.0f} |")
-    return "\n".join(lines)
+    seeds = f"search seed{'s'[: len(result['search_seeds']) != 1]} {', '.join(map(str, result['search_seeds']))}"
+    epochs = f" of {result['epochs']} epochs" if result["epochs"] else ""
+    return "\n".join(
+        [*lines, "", f"{result['trials']} trials{epochs} a search, {seeds}, vectors {result['embeddings']}."]
+    )
 
 
 def _spread(values: list[float]) -> str:
