@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # for reproduction/
 README = ROOT / "README.md"
 METRICS_DOC, BENCHMARKS_DOC = ROOT / "docs" / "metrics.md", ROOT / "docs" / "benchmarks.md"
-EDIT_DOC = ROOT / "docs" / "edit.md"
+EDIT_DOC, PROBABILITIES_DOC = ROOT / "docs" / "edit.md", ROOT / "docs" / "probabilities.md"
 RESULTS = ROOT / "benchmarks" / "results"
 TOUR = [
     "vmask train examples/hotels.csv --text review --label stars --out my-model --seed 0",
@@ -220,6 +220,10 @@ PARTS: dict[Path, dict[str, Callable[[], str]]] = {
         "hidden": benchmark("hidden_words", "table"),
         "shortcut": benchmark("shortcut", "show"),
         "shortcut accuracy": benchmark("shortcut", "table"),
+    },
+    PROBABILITIES_DOC: {
+        "calibration": benchmark("calibration", "calibration_table"),
+        "abstention": benchmark("calibration", "abstention_table"),
     },
     BENCHMARKS_DOC: {
         "explaining": benchmark("bench_explain", "table"),

@@ -261,3 +261,13 @@ def test_every_limit_can_be_told_to_the_page():
         f.name for f in fields(ServeConfig) if f.name.startswith("max_")
     }
     assert ServeConfig(allow_host=" A.b , c,").allowed_hosts() == ("a.b", "c")
+
+
+def test_below_the_threshold_of_its_training_a_model_does_not_answer(model_folder):
+    from vmask import TextClassifier
+
+    classifier = TextClassifier.load(model_folder)
+    model = LoadedModel("toy", classifier)
+    assert model.answers([0.5, 0.5])
+    classifier.predictor_.abstain_below = 0.8
+    assert [LoadedModel("toy", classifier).answers(row) for row in ([0.5, 0.5], [0.2, 0.8], [0.9, 0.1])] == [0, 1, 1]

@@ -283,6 +283,7 @@ def _prediction_json(model: LoadedModel, prediction: Prediction, words: bool) ->
     values: dict[str, Any] = {
         "label": model.labels[prediction.best],
         "probabilities": prediction.probabilities,
+        "answered": model.answers(prediction.probabilities),
         "unseen": prediction.unseen,
     }
     if words:

@@ -21,6 +21,7 @@ from vmask.data.downloads import ASSETS, cache_dir
 from vmask.data.recorded_source import dataset_of, is_local
 from vmask.errors import PluginError, VmaskError
 from vmask.explain.contract import Explainer
+from vmask.inference.abstention import answered
 from vmask.inference.predictor import TextPredictor
 from vmask.inference.word_importance import WordImportance
 from vmask.serve.http_errors import NotFound
@@ -155,6 +156,10 @@ class LoadedModel:
         self.hides = list(self.predictor.hides)
         self.budget = min(slice_positions(self.predictor), BATCH_POSITIONS)
         self.max_words = self.predictor.max_length
+
+    def answers(self, probabilities: Sequence[float]) -> bool:
+        """Return whether it is sure enough, if it was trained with a threshold."""
+        return answered(probabilities, self.predictor.abstain_below) is not None
 
     def size(self, text: str) -> int:
         """Return an estimate of the token positions of a text."""

@@ -172,6 +172,7 @@ def _explanation_json(model: LoadedModel, explanation: Explanation, probabilitie
         "label": str(explanation.target),
         "probabilities": probabilities,
         "predicted": model.labels[argmax(probabilities)],
+        "answered": model.answers(probabilities),
         "words": words,
     }
 

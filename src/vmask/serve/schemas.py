@@ -146,6 +146,9 @@ class Predicted(BaseModel):
 
     label: str
     probabilities: list[float | None] = Field(description="In the order of `labels`.")
+    answered: bool = Field(
+        True, description="False if the model was trained with a threshold and is not sure enough of its prediction."
+    )
     unseen: int = Field(description="Number of words past the model's length limit.")
     words: list[SeenSpan] | None = Field(None, description="Only if requested.")
 
@@ -180,6 +183,9 @@ class Explained(BaseModel):
     probability: float | None = Field(description="Of that class.")
     probabilities: list[float | None]
     predicted: str
+    answered: bool = Field(
+        True, description="False if the model was trained with a threshold and is not sure enough of its prediction."
+    )
     method: str
     options: dict[str, Any]
     seed: int | None

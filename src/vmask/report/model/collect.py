@@ -106,7 +106,7 @@ def collect(
         visible=_visible(classifier),
         ranking=_ranking(classifier),
         texts=texts,
-        calibration=calibration(predictions, classifier.about_.get("calibration")),
+        calibration=calibration(predictions, classifier.about_),
         uses=tuple(uses(classifier, str(folder), [example.text for example in texts.examples])),
         facts=facts(classifier, dataset, level, time.perf_counter() - started, _digest(Path(folder))),
         options=options(classifier),

@@ -205,6 +205,21 @@ class Bin:
 
 
 @dataclass(frozen=True)
+class Coverage:
+    """What comes of answering from a probability on.
+
+    Attributes:
+        threshold: the probability of the predicted class.
+        answered: share of the texts.
+        right: share of these that are answered correctly, with its interval.
+    """
+
+    threshold: float
+    answered: float
+    right: Estimate
+
+
+@dataclass(frozen=True)
 class Calibration:
     """Whether the model is as sure as it is right.
 
@@ -214,6 +229,8 @@ class Calibration:
         too_sure: mean probability less accuracy; below 0 the model is surer than it says.
         how: what was fitted on dev; empty if nothing is known of it.
         effects: split -> its number of texts, and scores before and after.
+        coverages: how accurate it is if it answers only what it is surest of, from all texts to half of them.
+        abstention: from which probability on it answers, if it was trained with such a threshold, as sentences.
     """
 
     error: Estimate
@@ -221,6 +238,8 @@ class Calibration:
     too_sure: float
     how: str = ""
     effects: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    coverages: tuple[Coverage, ...] = ()
+    abstention: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

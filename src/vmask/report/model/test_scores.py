@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import nan
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -28,15 +29,18 @@ from vmask.report.model.content import (
     Calibration,
     ClassScore,
     Confused,
+    Coverage,
     Measured,
     Rival,
     Scores,
 )
 from vmask.text.segmenters import installed_segmenter, spaced
-from vmask.training.calibrate import effects_of, how_calibrated
+from vmask.training.calibrate import describe_abstention, effects_of, how_calibrated
 
 MOST_TEXTS, MOST_CHARACTERS = 50_000, 30_000_000
 """Training texts, and characters of them, that a report looks at, at most: more would take minutes and gigabytes."""
+SHARES = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5)
+"""Shares of the texts that the model answers, for which its accuracy is shown."""
 MOST_CONFUSED = 30
 """Pairs of classes that are kept."""
 
@@ -218,12 +222,12 @@ def confused(names: Sequence[str], table: Sequence[Sequence[int]], most: int = M
     return tuple(sorted(pairs, key=lambda pair: -pair.texts)[:most])
 
 
-def calibration(predictions: Predicted, about: Any = None) -> Calibration:
+def calibration(predictions: Predicted, about: Mapping[str, Any] = MappingProxyType({})) -> Calibration:
     """How far probabilities are from the truth, and the bins that this is measured in.
 
     Args:
         predictions: what the model says of the texts.
-        about: the facts about what was fitted on dev, see `vmask.training.calibrate`.
+        about: the facts about the model, with what was fitted on dev, see `vmask.training.calibrate`.
     """
     metric = CalibrationError()
     (series,) = metric.measure(predictions.subject)
@@ -236,7 +240,21 @@ def calibration(predictions: Predicted, about: Any = None) -> Calibration:
             bins.append(Bin(at / count, (at + 1) / count, float(inside[:, 1].mean()), right))
     too_sure = float(records[:, 1].mean() - records[:, 2].mean())
     error = _in_range(estimated(metric, records))
-    return Calibration(error, tuple(bins), too_sure, how_calibrated(about), effects_of(about))
+    fitted, abstention = about.get("calibration"), tuple(describe_abstention(about.get("abstention")))
+    how, effects = how_calibrated(fitted), effects_of(fitted)
+    return Calibration(error, tuple(bins), too_sure, how, effects, coverages(predictions), abstention)
+
+
+def coverages(predictions: Predicted, shares: Sequence[float] = SHARES) -> tuple[Coverage, ...]:
+    """How accurate the model is if it answers only these shares of the texts, those that it is surest of."""
+    order = np.sort(predictions.sure)[::-1]
+    thresholds = dict.fromkeys(float(order[max(round(share * len(order)), 1) - 1]) for share in shares)
+    rows = []
+    for threshold in thresholds:
+        given = predictions.sure >= threshold
+        right = mean_interval(predictions.right[given].astype(np.float64))
+        rows.append(Coverage(threshold, float(given.mean()), _in_range(right)))
+    return tuple(rows)
 
 
 def _estimate(metric: ModelMetric, subject: Subject) -> Estimate:

@@ -29,13 +29,14 @@ export function drawPrediction({ classes, headline }, answer, hiddenAnswer) {
   });
   const previous = current === predicted ? "" : el("span", { class: "soft" }, `${predicted} → `);
   const probability = ` ${formatPercent(after[labels.indexOf(current)])}`;
-  headline.replaceChildren(previous, el("b", { dir: "auto" }, current), probability);
+  const unsure = (hiddenAnswer ?? answer).answered === false ? el("span", { class: "soft" }, "not sure: ") : "";
+  headline.replaceChildren(unsure, previous, el("b", { dir: "auto" }, current), probability);
 }
 
 /** Return the prediction as a sentence for screen readers. */
-export function predictionSentence(title, { labels, predicted, probabilities }, hiddenAnswer, hiddenCount) {
+export function predictionSentence(title, { labels, predicted, probabilities, answered }, hiddenAnswer, hiddenCount) {
   const describe = (label, values) => `${label} ${formatPercent(values[labels.indexOf(label)])}`;
-  const sentence = `${title}: ${describe(predicted, probabilities)}.`;
+  const sentence = `${title}: ${answered === false ? "not sure, " : ""}${describe(predicted, probabilities)}.`;
   if (!hiddenAnswer) return sentence;
   const { label, probabilities: after } = hiddenAnswer;
   return `${sentence} With ${plural(hiddenCount, "word")} hidden: ${describe(label, after)}.`;
