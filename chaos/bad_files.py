@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,82 @@ def bad_tables(seed: int) -> Files:
     yield "parquet that is none", "a.parquet", plain.encode()
     yield "parquet magic alone", "a.parquet", b"PAR1" * 4
     yield from _bad_parquet(rows, seed)
+    yield from _bad_encodings(plain)
+    yield from _bad_workbooks(good, seed)
+    yield from _bad_arrow(rows, seed)
+
+
+def _bad_encodings(plain: str) -> Files:
+    import pyarrow as pa
+
+    yield "utf16 of odd length", "a.csv", plain.encode("utf-16")[:-1]
+    yield "utf16 without a mark", "a.csv", plain.encode("utf-16-le")
+    yield "utf16 with half a pair", "a.csv", plain.encode("utf-16") + b"\x00\xd8,\x00"
+    yield "utf8 with one bad byte", "a.csv", plain.replace("film", "füm").encode() + b"caf\xe9,good\n"
+    yield "cyrillic", "a.csv", plain.replace("film", "фильм" * 9).encode("windows-1251")
+    yield "windows-1252 with controls", "a.csv", plain.replace("film", "\x01\xe9").encode("latin-1")
+    for name, packed in (
+        ("zst that is none", plain.encode()),
+        ("zst cut short", pa.compress(plain.encode(), codec="zstd", asbytes=True)[:-9]),
+        ("zst bomb", pa.compress(b"a" * (200 << 20), codec="zstd", asbytes=True)),
+        ("zst bomb of lines", pa.compress(b"text,label\n" + b"\n" * (5 << 20), codec="zstd", asbytes=True)),
+    ):
+        yield name, "a.csv.zst", packed
+    yield "gzip bomb", "a.jsonl.gz", gzip.compress(b"a" * (200 << 20), 1)
+    for ending in ("bz2", "xz"):
+        yield f"{ending} that is none", f"a.csv.{ending}", plain.encode()
+
+
+def _bad_workbooks(good: list[tuple[str, str]], seed: int) -> Files:
+    import openpyxl
+
+    def saved(cells: dict[str, object]) -> bytes:
+        book = openpyxl.Workbook()
+        for row in [("text", "label"), *good]:
+            book.active.append(row)
+        for place, value in cells.items():
+            book.active[place] = value
+        out = io.BytesIO()
+        book.save(out)
+        return out.getvalue()
+
+    whole = saved({})
+    yield "workbook", "a.xlsx", whole
+    yield "workbook of billions of cells", "a.xlsx", saved({"XFD1048576": "far"})
+    yield "workbook of many rows", "a.xlsx", saved({"A1048576": "far"})
+    yield "workbook with unnamed columns", "a.xlsx", saved({"D2": "x", "F3": "y"})
+    yield "workbook with odd cells", "a.xlsx", saved({"A2": "=1/0", "A3": True, "B4": 1e300, "B5": "#N/A"})
+    yield "workbook cut short", "a.xlsx", whole[: len(whole) // 2]
+    yield "workbook with another name", "a.xls", whole
+    yield "workbook called csv", "a.csv", whole
+    yield "csv called workbook", "a.xlsx", table(good).encode()
+    yield "empty workbook", "a.ods", b""
+    draw = random.Random(seed)
+    for number in range(6):
+        at = draw.randrange(len(whole) - 8)
+        yield f"workbook changed {number}", "a.xlsx", whole[:at] + draw.randbytes(8) + whole[at + 8 :]
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            padding = b" " * (300 << 20) if name.endswith("sheet1.xml") else b""
+            new.writestr(name, old.read(name).replace(b"<sheetData>", b"<sheetData>" + padding))
+    yield "workbook that unpacks to much", "a.xlsx", bomb.getvalue()
+
+
+def _bad_arrow(rows: list[dict[str, Any]], seed: int) -> Files:
+    import pyarrow as pa
+
+    out, arrow = io.BytesIO(), pa.Table.from_pylist(rows)
+    with pa.ipc.new_file(out, arrow.schema) as writer:
+        writer.write_table(arrow)
+    good = out.getvalue()
+    yield "arrow cut short", "a.arrow", good[: len(good) // 2]
+    yield "arrow that is none", "a.feather", b"text,label\n"
+    yield "arrow of the first version", "a.feather", b"FEA1" + good
+    draw = random.Random(seed)
+    for number in range(10):
+        at = draw.randrange(8, len(good) - 8)
+        yield f"arrow changed {number}", "a.arrow", good[:at] + draw.randbytes(8) + good[at + 8 :]
 
 
 def _bad_parquet(rows: list[dict[str, Any]], seed: int) -> Files:
