@@ -115,7 +115,8 @@ def fitted(toy):
     from vmask import TextClassifier
 
     texts, labels = toy
-    return TextClassifier(embeddings="random", epochs=6, model__filters=12, seed=1).fit(texts, labels)
+    options = {"embeddings": "random", "epochs": 6, "model__filters": 12, "seed": 1, "duplicates": "ignore"}
+    return TextClassifier(**options).fit(texts, labels)
 
 
 @pytest.fixture(scope="session")

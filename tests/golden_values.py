@@ -26,6 +26,7 @@ import torch
 from tiny_encoders import save_encoder
 from toy import BAD, GOOD, toy_texts, write_csv
 from vmask import TextClassifier, evaluate, load_dataset
+from vmask.config import SplitConfig
 from vmask.data.splits import Split
 from vmask.errors import VmaskWarning
 
@@ -98,7 +99,7 @@ def trained(name: str) -> TextClassifier:
         options["model"] = str(folder() / options["model"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", VmaskWarning)  # so short a training may leave masks alike
-        return TextClassifier(**{**common, **options}).fit(texts, labels)
+        return TextClassifier(**{**common, **options}, duplicates="ignore").fit(texts, labels)
 
 
 def weights(name: str) -> dict:
@@ -180,7 +181,7 @@ def exported() -> dict:
 def held_out() -> dict:
     """Which rows of a table are held out."""
     table = write_csv(folder() / "table.csv", *toy_texts(120, seed=3))
-    dataset = load_dataset(str(table))
+    dataset = load_dataset(str(table), split=SplitConfig(duplicates="ignore"))
     return {name: split.ids for name, split in dataset.splits.items()}
 
 

@@ -7,6 +7,7 @@ import inspect
 import io
 import pickle
 import pydoc
+from unittest import mock
 
 import joblib
 import numpy as np
@@ -23,6 +24,7 @@ from vmask.config import DataConfig, EstimatorConfig, TrainConfig
 from vmask.errors import ConfigError, DataError, NoWordScores, UnknownName, VmaskWarning
 from vmask.inference.probability_config import ProbabilityConfig
 from vmask.text.words import LONGEST_TEXT
+from vmask.training.prepare_words import prepare_words
 
 TEXTS, LABELS = toy_texts(40)
 pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # so short a training may leave them alike
@@ -152,10 +154,31 @@ def test_a_grid_search_reaches_the_options_of_the_mask():
     assert search.predict(["lovely"]).tolist()[0] in ("neg", "pos")
 
 
+def test_copies_of_a_dev_text_are_not_trained_on_unless_that_is_asked_for():
+    texts = [f"fine film number {i // 4}" if i % 2 else f"dull  PLOT number {i // 4}" for i in range(80)]
+    shared = {}
+    for duplicates in ("exact", "ignore"):
+        with mock.patch("vmask.training.fit.prepare_words", wraps=prepare_words) as prepared:
+            plain(epochs=1, duplicates=duplicates).fit(texts, [i % 2 for i in range(80)])
+        data = prepared.call_args.args[1]
+        shared[duplicates] = len(set(data.texts) & set(data.dev_texts))
+    assert shared["exact"] == 0 < shared["ignore"]
+    with pytest.raises(ConfigError, match="duplicates is 'all'"):
+        plain(duplicates="all").fit(texts, [i % 2 for i in range(80)])
+
+
+def test_prices_are_no_classes():
+    with pytest.raises(DataError, match="30 different numbers in 60 texts"):
+        plain().fit([f"text {i}" for i in range(60)], [i % 30 + 0.5 for i in range(60)])
+    with pytest.raises(DataError, match="30 different numbers"):
+        plain().fit([f"text {i}" for i in range(60)], np.arange(60) % 30 / 7)
+
+
 def test_a_second_fit_forgets_the_first():
     classifier = small().fit(TEXTS, LABELS)
     classifier.about_ = {"dataset": "the first"}
-    again = classifier.fit(["red apple", "green pear"] * 10, [1, 2] * 10)
+    with pytest.warns(VmaskWarning, match=r"only 2 different texts.*dev=\(texts, labels\)"):
+        again = classifier.fit(["red apple", "green pear"] * 10, [1, 2] * 10)
     assert again is classifier
     assert again.classes_.tolist() == [1, 2]
     assert {w.word for w in again.word_importance()} == {"red", "apple", "green", "pear"}
@@ -277,7 +300,7 @@ def test_texts_that_cannot_be_learnt_from_are_refused(texts, message):
 
 def test_texts_that_the_cleaning_empties_are_refused():
     with pytest.raises(DataError, match=r"No training text has a word.*gentle"):
-        small(cleaning="paper").fit(["电影", "很好"] * 10, [0, 1] * 10)
+        small(cleaning="paper", duplicates="ignore").fit(["电影", "很好"] * 10, [0, 1] * 10)
 
 
 def test_single_bad_texts_are_dropped_or_cut_and_counted():

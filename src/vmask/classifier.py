@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
+from vmask.config import Duplicates, EstimatorConfig, make
 from vmask.errors import ConfigError, VmaskWarning, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
@@ -23,13 +24,11 @@ from vmask.inference.predictor import TextPredictor
 from vmask.inference.probability_config import ProbabilityConfig
 from vmask.inference.text_profile import DEV_PROFILE, dev_profile
 from vmask.inference.word_importance import WordImportance
-from vmask.models.contract import Encoder
 from vmask.pretrained.encoders import download
 from vmask.training.calibrate import BEFORE_EDIT, calibrate
 from vmask.training.estimator_options import DEFAULTS, describe, signature
 from vmask.training.fit import prepare_data, train_plan, words_edit
 from vmask.training.inputs import check_labels, check_texts, scored_data, training_data
-from vmask.training.prepared import Prepared
 from vmask.training.progress import CallbackList, ProgressCallback, TrainingBar
 from vmask.training.run_config import Plan, make_plan
 from vmask.training.trained_model import TrainedModel
@@ -63,6 +62,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     dev_fraction: float
+    duplicates: Duplicates
     device: str
     verbose: bool
 
@@ -97,6 +97,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: Any,
         y: Sequence[Any] | None = None,
+        sample_weight: Sequence[float] | None = None,
         *,
         text: str | None = None,
         label: str | None = None,
@@ -113,21 +114,26 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X: texts; or a table (pandas, polars, pyarrow, `datasets`, a mapping of columns) with a column of texts.
             y: labels, strings or numbers; None if they are a column of the table. Rows of the table without a text or a
                 label are then left out, with a warning.
+            sample_weight: (N,) weight of each text, 0 or more. The loss of a batch is the mean of its texts by weight,
+                so twice the weight counts as the text twice. Only the loss is weighted: not the penalty of a mask, the
+                counts of words or dev scores.
             text: the column of the table with the texts; by default guessed as for files.
             label: the column of the table with the labels; guessed by default.
             dev: texts and labels, or a table with the same columns, that pick the best epoch; by default `dev_fraction`
-                of X is held out, stratified. The same rows in another order give the same dev set; the weights differ a
-                little, as batches do.
+                of X is held out, stratified, a text and its copies (see `duplicates`) together. The same rows in
+                another order give the same dev set; the weights differ a little, as batches do.
             vocabulary_texts: further texts whose words are counted with `vocabulary="paper"`.
             checkpoint: folder for a checkpoint after every epoch.
             resume: continue from the checkpoint where there is one.
             progress: what to show; by default a bar with `verbose`.
             callbacks: called in the course of the training too, such as trackers, see `vmask.trackers`.
         """
+        from vmask.persistence.start_from import start_from
+
         plan = self.plan()
         probability = ProbabilityConfig.of(self.get_params())
         X, y, dev, columns = training_data(X, y, dev, text, label)
-        data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts)
+        data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts, self.duplicates, sample_weight)
         shown = progress or (TrainingBar(plan.title) if self.verbose else None)
         predictor, trained = train_plan(
             plan,
@@ -136,7 +142,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             None if checkpoint is None else Path(checkpoint),
             resume,
             CallbackList([*([] if shown is None else [shown]), *callbacks]),
-            _start_from(plan, data),
+            start_from(plan, data),
         )
         self.predictor_, facts = calibrate(predictor, plan, probability, data.labelled)
         self.history_, self.best_epoch_ = trained.history, trained.best_epoch
@@ -158,6 +164,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not isinstance(self.dev_fraction, (int, float)) or not 0 < self.dev_fraction < 1:
             raise ConfigError(f"dev_fraction is {self.dev_fraction!r}; it must be a number between 0 and 1.")
+        make(EstimatorConfig, {"duplicates": self.duplicates})
         return make_plan(**self.get_params())
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
@@ -385,23 +392,6 @@ def _warn_of(edited: Edited) -> None:
     if edited.also:
         named = ", ".join(edited.also[:10])
         warnings.warn(f"These words share a piece with an edited word and change too: {named}.", VmaskWarning, 3)
-
-
-def _start_from(plan: Plan, data: Prepared) -> Encoder | None:
-    """The encoder that the user wants to start from, fitted out for this plan.
-
-    Raises:
-        ConfigError: where that is a model of another kind, tokenizer or set of labels.
-    """
-    folder = plan.train.init_from
-    if folder is None:
-        return None
-    from vmask.persistence.model_folder import load_model
-
-    try:
-        return data.start_from(load_model(Path(folder), "cpu").predictor, plan)
-    except ConfigError as error:
-        raise ConfigError(f"init_from is {folder}. {error}") from None
 
 
 TextClassifier.__init__.__signature__ = signature()  # type: ignore[attr-defined]

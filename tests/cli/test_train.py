@@ -18,6 +18,7 @@ from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask._core.locks import only_writer
 from vmask.cli import main
+from vmask.persistence.model_folder import LISTS
 
 SMALL_WITH_REPORT = ["--embeddings", "random", "--epochs", "2", "--learning-rate", "0.01", "--model.filters", "8"]
 SMALL = [*SMALL_WITH_REPORT, "--report", "none"]
@@ -27,8 +28,8 @@ TEXTS, LABELS = toy_texts(60)
 
 
 def names(folder):
-    """Names of the files; a second model is written beside the first, under other names."""
-    return sorted(path.name.replace("-2.", ".") for path in folder.iterdir())
+    """Names of the files but lists of rows; a second model is written beside the first, under other names."""
+    return sorted(path.name.replace("-2.", ".") for path in folder.iterdir() if path.name not in LISTS)
 
 
 def write_jsonl(path, rows):
@@ -44,7 +45,7 @@ def test_the_columns_of_a_csv_are_guessed_and_the_splits_made_and_said(vmask, to
     done = vmask("train", toy_csv, "--out", out, *SMALL_WITH_REPORT)
     assert done.code == 0
     assert names(out) == FILES
-    assert "No test split: held out 10% of all rows (12 rows)" in done.err
+    assert "No test split: held out 10.8% of all rows (13 rows)" in done.err
     assert "No dev split" in done.err
     assert "No dev split" not in done.out
     assert f"saved to {out}" in done.out
@@ -60,7 +61,7 @@ def test_json_is_one_object_and_all_that_standard_output_has(vmask, toy_csv, tmp
     assert result["epochs"] == 2
     assert 0 <= result["dev_accuracy"] <= 1
     assert 0 <= result["test_accuracy"] <= 1
-    assert result["test_n"] == 12
+    assert result["test_n"] == 13
     assert "epoch   2" in done.err
 
 
@@ -107,7 +108,7 @@ def test_a_folder_of_splits_is_taken_as_it_is(vmask, tmp_path):
 def test_a_german_and_chinese_file_works(vmask, tmp_path):
     texts = ["Ein schöner Film", "ein öder Film", "很好的电影", "很差的电影"] * 10
     data = write_csv(tmp_path / "a.csv", texts, ["gut", "schlecht"] * 20)
-    assert vmask("train", data, "--out", tmp_path / "m", "--quiet", *SMALL).code == 0
+    assert vmask("train", data, "--out", tmp_path / "m", "--quiet", "--duplicates", "ignore", *SMALL).code == 0
     words = TextClassifier.load(tmp_path / "m").predictor_.tokenizer.words
     assert {"schöner", "öder", "电", "影"} <= set(words)
 

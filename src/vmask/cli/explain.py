@@ -253,6 +253,8 @@ def _is_folder_of_files(args: argparse.Namespace) -> bool:
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The same as `_texts` for a split of a dataset or of a folder."""
     from vmask.data.datasets import load_dataset
+    from vmask.data.recorded_source import split_of
+    from vmask.data.targets import LabelBins
 
     known = about if Path(args.input).is_dir() else {}  # a dataset with a card names its columns itself
     dataset = load_dataset(
@@ -262,6 +264,8 @@ def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[
         label=known.get("label"),
         require_labels=False,
         **dataclasses.asdict(reading_of(args)),
+        split=split_of(Path(args.input), about),
+        label_bins=LabelBins(()),
     )
     split = args.split or "test"
     if split not in dataset.splits:

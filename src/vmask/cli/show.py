@@ -31,6 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
     parser.add_argument("--out", metavar="FILE", help="the page [DIR/report.html]")
     parser.add_argument("--figures", metavar="FOLDER", help="also write figures for a paper, PNG and SVG")
     parser.add_argument(
+        "--no-texts", action="store_true", help="leave the texts of the data out, as in training with --no-texts"
+    )
+    parser.add_argument(
         "--digest", action="store_true", help="check every file and print the digest of the model alone, no report"
     )
     add_reading(parser)
@@ -67,6 +70,7 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
     from vmask.report.model.headline import other_data
     from vmask.report.model.page import write_report
     from vmask.training.calibrate import describe_abstention, describe_calibration
+    from vmask.training.trained_model import NO_TEXTS
 
     config = read_config(folder)
     about = config["about"]
@@ -78,6 +82,8 @@ def _show(args: argparse.Namespace, folder: Path, page: Path) -> int:
     if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):  # data that the user named
         say(args, other_data(dataset))
     classifier = TextClassifier.load(folder, args.device)
+    if args.no_texts:
+        classifier.about_[NO_TEXTS] = True
     progress = shows_progress(args)
     content = collect(classifier, dataset, args.report, folder=folder, progress=progress)
     write_report(content, page, config.get("digest"))

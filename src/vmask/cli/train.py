@@ -26,7 +26,7 @@ from vmask.cli.options import (
     given,
     reading_of,
 )
-from vmask.config import DataConfig, TrackConfig, TrainConfig, make
+from vmask.config import DataConfig, LabelConfig, SplitConfig, TrackConfig, TrainConfig, make
 from vmask.data.streams import packer_of
 from vmask.inference.probability_config import ProbabilityConfig
 from vmask.masks import MASKS
@@ -65,11 +65,19 @@ def add_arguments(parser: argparse.ArgumentParser, words: Sequence[str]) -> None
         help="page about the model, DIR/report.html; quick: texts explained by the mask alone "
         "[full for cnn and lstm, quick for encoders]",
     )
+    parser.add_argument(
+        "--no-texts",
+        action="store_true",
+        help="leave the texts of the data out of the model folder, its report and the page of `vmask serve`; the words "
+        "of the vocabulary stay",
+    )
     add_columns(parser, "guessed")
     add_reading(parser)
     add_data_dir(parser)
     add_device(parser)
     add_json(parser)
+    add_fields(parser, "splits that the data does not have", SplitConfig)
+    add_fields(parser, "classes", LabelConfig)
     add_fields(parser, "words and vectors", DataConfig)
     add_fields(parser, "training (defaults of the method where it has its own)", TrainConfig)
     add_fields(parser, "probabilities", ProbabilityConfig)
@@ -136,13 +144,19 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
     from vmask.training.device import connect_processes
     from vmask.training.processes import main_says
     from vmask.training.progress import TrainingBar
+    from vmask.training.trained_model import NO_TEXTS
 
+    split = make(SplitConfig, given(args, SplitConfig)) if given(args, SplitConfig) else None
+    classes = make(LabelConfig, given(args, LabelConfig))
     dataset = load_dataset(
         args.data,
         data_dir=args.data_dir,
         text=args.text,
         label=args.label,
         **dataclasses.asdict(reading_of(args)),
+        split=split,
+        label_bins=classes.label_bins,
+        weight=classes.weight,
     )
     say(
         args,
@@ -182,10 +196,21 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
         )
     result = describe_training(classifier, dataset, time.perf_counter() - started, trackers)
     classifier.about_ |= recorded_source(args.data, args.data_dir, dataset.reading)
+    if args.no_texts:
+        classifier.about_[NO_TEXTS] = True
+        _say_rare_words(args, classifier)
     classifier.save(out, overwrite=args.overwrite or not (out / CONFIG).exists())
     remove_folder(out / CHECKPOINT)
     _finish(args, classifier, result, dataset, out, trackers)
     return 0
+
+
+def _say_rare_words(args: argparse.Namespace, classifier: Any) -> None:
+    """Say how many words of the vocabulary only one text has: names or numbers may be among them."""
+    rare = sum(count == 1 for count in classifier.predictor_.word_counts().values())
+    if rare:
+        fix = "" if classifier.plan_.reads_pieces else "; --min-count 2 leaves them out"
+        say(args, f"no text is kept, but {rare:,} words that occur once in training are in the folder{fix}")
 
 
 def _prepare_folder(args: argparse.Namespace, out: Path) -> None:

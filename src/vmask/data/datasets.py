@@ -17,15 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from vmask._core.parsing import read_text
-from vmask.config import make
+from vmask.config import SplitConfig, make
 from vmask.data.card import CARD, Card, card_folder, card_names, load_card, override
 from vmask.data.config import ReadConfig
+from vmask.data.duplicates import conflict_notes, copies_note, near_note
 from vmask.data.labels import Source, read_source
 from vmask.data.patterns import files_of, is_pattern, read_files
 from vmask.data.rationales import read_trees
 from vmask.data.readers import HEADED, TABLES, Row, existing, read_rows, table_kind
 from vmask.data.splits import Split, complete, fingerprint, shared_texts
-from vmask.errors import AssetError, DataError, FileMissing, UnknownName
+from vmask.data.targets import LabelBins, to_number
+from vmask.errors import AssetError, DataError, FileMissing, UnknownName, short
 
 __all__ = ["Dataset", "Split", "load_dataset", "load_table"]
 
@@ -60,6 +62,12 @@ class Dataset:
     """What the card says about the fields of `DataConfig`; empty for a user's own file."""
     reading: ReadConfig = field(default_factory=ReadConfig)
     """How its files were read."""
+    split: SplitConfig = SplitConfig(duplicates="ignore")
+    """How missing splits were held out."""
+    label_bins: LabelBins | None = None
+    """Ranges of numbers that the labels were made of; without edges, labels that were taken as they are."""
+    weights: list[float] | None = None
+    """Weight of each row of train in the loss, if a column has them."""
 
 
 def load_dataset(
@@ -69,9 +77,15 @@ def load_dataset(
     text: str | None = None,
     label: str | None = None,
     require_labels: bool = True,
+    split: SplitConfig | None = None,
+    label_bins: int | LabelBins | None = None,
+    weight: str | None = None,
     **reading: Any,
 ) -> Dataset:
     """Load a dataset.
+
+    Of a user's own data the dev and test splits that are missing are drawn so that a text and its copies are in one
+    split (see `SplitConfig`). Datasets with a card are drawn row by row: their splits are fixed.
 
     Args:
         name_or_path: a file (`vmask.data.readers` lists the formats), several by a pattern (`reviews-*.csv`), a folder
@@ -81,6 +95,9 @@ def load_dataset(
         text: the column with the texts; guessed by default.
         label: the column with the labels; guessed by default.
         require_labels: False to accept data without labels; then nothing is split.
+        split: which rows stay together where splits are held out.
+        label_bins: number of classes to make of a column of numbers, see `LabelConfig`; or the classes themselves.
+        weight: column with the weight of each row in training.
         **reading: `encoding` and `sheet`, see `vmask.config.ReadConfig`.
 
     Raises:
@@ -92,18 +109,45 @@ def load_dataset(
     files = _Files(_reading(reading))
     as_table = partial(files.table, name_or_path, text, label, require_labels)
     source = _resolve(str(name_or_path), data_dir, files, as_table)
-    read = read_source(source, text or source.text, label or source.label, require_labels)
-    splits, notes = read.splits, (*files.notes, *read.notes)
-    if read.labels:
-        splits, held_out = complete(splits, source.card.split if source.card else None)
-        notes += held_out + shared_texts(splits)
+    how = split or SplitConfig()
+    how = dataclasses.replace(how, duplicates=how.duplicates or ("ignore" if source.card else "exact"))
+    columns = [name for name in (how.group, how.time, weight) if name is not None]
+    read = read_source(
+        source,
+        text or source.text,
+        label or source.label,
+        require_labels,
+        columns=columns,
+        quantities=label_bins is not None,
+    )
+    splits, notes, labels = read.splits, (*files.notes, *read.notes), read.labels
+    bins = LabelBins(()) if label_bins == 0 else label_bins
+    if labels:
+        given = read.splits
+        strata = partial(_strata, bins, read.splits)
+        splits, held_out = complete(given, source.card.split if source.card else None, how, strata)
+        notes += held_out
+        if isinstance(bins, int):
+            bins = _learnt(bins, splits["train"])
+        if bins is not None and bins.edges:
+            splits = {name: binned(part, bins) for name, part in splits.items()}
+            labels = bins.names
+            notes += (f"Classes were made of the numbers in '{read.label}': {', '.join(labels)}.",)
+        looked_at = source.card is None or how.duplicates != "ignore"
+        if looked_at:
+            notes += copies_note(text for part in splits.values() for text in part.texts)
+        notes += shared_texts(splits)
+        if weight is not None:
+            notes += (f"Rows weigh in training what '{weight}' says.",)
+        if looked_at:
+            notes += near_note(splits, len(given) < len(splits), how.duplicates == "near") + conflict_notes(splits)
     if source.card and source.card.note:
         prefix = "Stand-in data: " if source.card.standin else ""
         notes = (f"{prefix}{source.card.note}", *notes)
     return Dataset(
         name=source.name,
         splits=splits,
-        labels=read.labels,
+        labels=labels,
         card=source.card,
         notes=notes,
         fingerprint=fingerprint(splits),
@@ -111,21 +155,66 @@ def load_dataset(
         label=read.label,
         defaults=source.card.defaults if source.card else {},
         reading=files.reading,
+        split=how,
+        label_bins=bins if isinstance(bins, LabelBins) else None,
+        weights=None if weight is None else weights_of(splits["train"], weight),
     )
 
 
+def weights_of(part: Split, column: str) -> list[float]:
+    """The numbers in a column, as weights of the rows.
+
+    Raises:
+        DataError: for a value that is no number, or negative; the message names the row.
+    """
+    weights = []
+    for id, value in zip(part.ids, part.columns[column], strict=True):
+        number = to_number(str(value))
+        if number is None or number < 0:
+            raise DataError(f"--weight: '{column}' of row {id} is {short(value)}; it must be a number, 0 or more.")
+        weights.append(number)
+    return weights
+
+
+def _strata(bins: int | LabelBins | None, splits: Mapping[str, Split], part: Split) -> list[str]:
+    """What is kept in proportion where splits are drawn: the classes; of numbers, ranges of those of all rows."""
+    if bins is None:
+        return part.labels
+    whole = splits.get("train") or splits["all"]
+    count = bins if isinstance(bins, int) else bins.count
+    if isinstance(bins, int) or (count and all(to_number(label) is not None for label in whole.labels)):
+        bins = _learnt(count, whole)
+    return bins.apply(part.labels, part.ids)
+
+
+def _learnt(bins: int, part: Split) -> LabelBins:
+    return LabelBins.learn(part.labels, part.ids, bins)
+
+
+def binned(part: Split, bins: LabelBins) -> Split:
+    """The same rows with classes in the place of numbers."""
+    return dataclasses.replace(part, labels=bins.apply(part.labels, part.ids))
+
+
 def load_table(
-    path: str | Path, text: str | None = None, label: str | None = None, require_labels: bool = True, **reading: Any
+    path: str | Path,
+    text: str | None = None,
+    label: str | None = None,
+    require_labels: bool = True,
+    label_bins: LabelBins | None = None,
+    **reading: Any,
 ) -> Split:
     """Load all rows of a file, or of several by a pattern, without splitting them, such as to score a model on them.
 
-    Rows without a text, or without a label if labels are required, are left out and counted in `notes`.
+    Rows without a text, or without a label if labels are required, are left out and counted in `notes`. With
+    `label_bins`, those of a model, numbers become its classes.
     """
     files = _Files(_reading(reading))
     source = files.table(path, text, label, require_labels)
     read = read_source(source, text or source.text, label or source.label, require_labels, to_learn=False)
     (split,) = read.splits.values()
-    return dataclasses.replace(split, notes=(*files.notes, *read.notes))
+    split = dataclasses.replace(split, notes=(*files.notes, *read.notes))
+    return split if label_bins is None or not split.labels else binned(split, label_bins)
 
 
 def is_dataset_folder(path: str | Path) -> bool:

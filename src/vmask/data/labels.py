@@ -12,13 +12,14 @@ from typing import Any
 from vmask._core.parsing import has_lone_surrogate
 from vmask._core.wording import plural
 from vmask.data.card import Card
+from vmask.data.columns import format_columns
 from vmask.data.rationales import COLUMN, Spans, are_tokens, as_spans, join_tokens
 from vmask.data.readers import Row, guess_columns
 from vmask.data.splits import Split
+from vmask.data.targets import check_classes
 from vmask.errors import DataError, did_you_mean, short
 
 _LOOK_AT = 20  # rows, to choose the columns
-_MANY = 20  # distinct labels; with more, they must also repeat
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,13 @@ class LabelledSplits:
 
 
 def read_source(
-    source: Source, text: str | None, label: str | None, require_labels: bool, to_learn: bool = True
+    source: Source,
+    text: str | None,
+    label: str | None,
+    require_labels: bool,
+    to_learn: bool = True,
+    columns: Sequence[str] = (),
+    quantities: bool = False,
 ) -> LabelledSplits:
     """Read all rows.
 
@@ -60,6 +67,8 @@ def read_source(
         label: the column with the labels; guessed if None.
         require_labels: False to accept rows without labels.
         to_learn: False if a model is only scored on the rows, so that a single label is enough.
+        columns: further columns to keep.
+        quantities: True to accept any number of labels, such as numbers of which classes are made.
 
     Raises:
         DataError: if no text is left, or the labels cannot be learnt from.
@@ -75,7 +84,9 @@ def read_source(
         text, label = guess_columns(first, text, label, require_labels)
         for column in (text, label):
             _check_characters(column, f"{source.name} ({name}): the name of a column")
-        parts[name] = _read_split(chain(first, rows), name, text, label, source)
+        if name in ("train", "all"):
+            _check_columns(columns, first)
+        parts[name] = _read_split(chain(first, rows), name, text, label, source, columns)
     with_labels = require_labels or not any(None in part.labels for part in parts.values())
     use_ids = _unique_ids(list(parts.values()))
     splits = {name: part.split(use_ids, with_labels) for name, part in parts.items()}
@@ -94,7 +105,7 @@ def read_source(
         main = splits.get("train") or splits["all"]
         _check_header(main.labels, str(label), source)
         if to_learn:
-            _check_labels(main.labels, str(label), source)
+            _check_labels(main.labels, str(label), source, quantities)
         seen = set(main.labels)
         if unseen := [repr(name) for name in labels if name not in seen]:
             notes.append(f"No row of train has the label {', '.join(unseen)}.")
@@ -111,6 +122,7 @@ class _SplitRows:
     labels: list[str | None] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     rationales: list[Spans | None] = field(default_factory=list)
+    columns: dict[str, list[Any]] = field(default_factory=dict)
     without_text: int = 0
 
     def split(self, use_ids: bool, with_labels: bool) -> Split:
@@ -119,7 +131,8 @@ class _SplitRows:
         labels = [str(self.labels[i]) for i in rows] if with_labels else []
         known = any(self.rationales[i] is not None for i in rows)
         rationales = [self.rationales[i] or () for i in rows] if known else None
-        return Split([self.texts[i] for i in rows], labels, ids, rationales=rationales)
+        columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
+        return Split([self.texts[i] for i in rows], labels, ids, rationales=rationales, columns=columns)
 
     def notes(self, name: str, require_labels: bool) -> Iterator[str]:
         where = "" if name == "all" else f" of {name}"
@@ -129,8 +142,21 @@ class _SplitRows:
                 yield f"Left out {plural(count, 'row')}{where} without a {what}."
 
 
-def _read_split(rows: Iterable[Row], split: str, text: str, label: str | None, source: Source) -> _SplitRows:
-    part = _SplitRows("row" if split == "all" else split)
+def _check_columns(columns: Sequence[str], rows: Sequence[Row]) -> None:
+    """Refuse names of columns that the rows do not have."""
+    known = list(dict.fromkeys(name for row in rows for name in row))
+    for name in columns:
+        if name not in known:
+            raise DataError(
+                f"There is no column {short(name)}.{did_you_mean(name, known)} "
+                f"The columns are: {format_columns(known)}."
+            )
+
+
+def _read_split(
+    rows: Iterable[Row], split: str, text: str, label: str | None, source: Source, columns: Sequence[str] = ()
+) -> _SplitRows:
+    part = _SplitRows("row" if split == "all" else split, columns={name: [] for name in columns})
     for number, row in enumerate(rows):
         content = _as_text(row.get(text), text)
         if not content.strip():
@@ -148,6 +174,8 @@ def _read_split(rows: Iterable[Row], split: str, text: str, label: str | None, s
         _check_characters(part.ids[-1], f"{at}: the id")
         marked = None if COLUMN in (text, label) else row.get(COLUMN)
         part.rationales.append(as_spans(marked, content, at))
+        for name, values in part.columns.items():
+            values.append(row.get(name))
     return part
 
 
@@ -224,16 +252,11 @@ def _check_header(labels: Sequence[str], column: str, source: Source) -> None:
         )
 
 
-def _check_labels(labels: Sequence[str], column: str, source: Source) -> None:
-    distinct = set(labels)
-    if len(distinct) < 2:
+def _check_labels(labels: Sequence[str], column: str, source: Source, quantities: bool) -> None:
+    if len(set(labels)) < 2:
         raise DataError(
             f"All {len(labels):,} rows of {source.name} have the label '{labels[0]}'. A classifier needs "
             "at least two; name another column with --label."
         )
-    if len(distinct) > _MANY and len(distinct) > len(labels) / 2:
-        raise DataError(
-            f"The column '{column}' of {source.name} has {len(distinct):,} different values in "
-            f"{len(labels):,} rows: it looks like text or numbers, not like labels. Name another column "
-            "with --label."
-        )
+    if not quantities and not source.names:
+        check_classes(labels, column, source.name)

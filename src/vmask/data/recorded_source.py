@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vmask.config import to_dict
+from vmask.config import SplitConfig, make, to_dict
 from vmask.data.card import card_names
 from vmask.data.config import ReadConfig
 from vmask.data.datasets import Dataset, load_dataset
 from vmask.data.patterns import files_of, is_pattern
+from vmask.data.targets import LabelBins
 from vmask.errors import DataError, FileMissing, VmaskError
 
 MOST_BYTES = 1 << 36
@@ -51,7 +52,15 @@ def dataset_of(
     if data is not None:
         known = about if is_local(data) else {}  # a dataset with a card names its columns itself
         how = to_dict(reading or ReadConfig())
-        return load_dataset(data, data_dir=data_dir, text=known.get("text"), label=known.get("label") or None, **how)
+        return load_dataset(
+            data,
+            data_dir=data_dir,
+            text=known.get("text"),
+            label=known.get("label") or None,
+            split=recorded_split(about) if known else None,
+            label_bins=recorded_bins(about) or LabelBins(()),
+            **how,
+        )
     source = about.get("source") or about.get("dataset")
     if not isinstance(source, str):
         raise DataError("The model does not say which data it was trained on. Name the data: a file or a dataset.")
@@ -63,7 +72,15 @@ def dataset_of(
         if isinstance(recorded, Mapping):
             how = {**recorded, **{name: value for name, value in how.items() if value is not None}}
         label = about.get("label") or None
-        dataset = load_dataset(path, data_dir=data_dir, text=about.get("text"), label=label, **how)
+        dataset = load_dataset(
+            path,
+            data_dir=data_dir,
+            text=about.get("text"),
+            label=label,
+            split=recorded_split(about),
+            label_bins=recorded_bins(about) or LabelBins(()),
+            **how,
+        )
     except VmaskError as error:
         raise DataError(
             f"The data that the model was trained on, '{name}', cannot be read here: {error} "
@@ -72,6 +89,30 @@ def dataset_of(
     if about.get("dataset_fingerprint") not in (None, dataset.fingerprint):
         raise DataError(f"The data '{name}' has changed since the model was trained on it. Name the data.")
     return dataset
+
+
+def split_of(path: Path, about: Mapping[str, Any]) -> SplitConfig | None:
+    """How to hold out splits of a file or folder: as in training if it is the training data, else by default."""
+    return recorded_split(about) if path.exists() and path.name == about.get("dataset") else None
+
+
+def recorded_split(about: Mapping[str, Any]) -> SplitConfig:
+    """How the splits of a model's training data were held out; in older folders, row by row.
+
+    Raises:
+        ConfigError: if that is no record of ours.
+    """
+    recorded = about.get("split")
+    return make(SplitConfig, recorded) if isinstance(recorded, dict) else SplitConfig(duplicates="ignore")
+
+
+def recorded_bins(about: Mapping[str, Any]) -> LabelBins | None:
+    """The ranges of numbers that are the classes of a model, if it was trained on such; None for other models.
+
+    Raises:
+        DataError: if that is no record of ours.
+    """
+    return None if about.get("label_bins") is None else LabelBins.from_dict(about["label_bins"])
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from vmask._core.wording import plural
+from vmask.config import SplitConfig
 from vmask.data.card import SplitRule
+from vmask.data.draw_groups import draw_groups
+from vmask.data.duplicates import connected, duplicate_groups, normalise
 from vmask.data.rationales import Spans
+from vmask.data.times import times_of
 from vmask.errors import DataError
 
 SHARE = 0.1
@@ -33,6 +37,8 @@ class Split:
     rationales: list[Spans] | None = None
     """For each text the character spans that people marked as the reason for its label; None if the source has no
     rationales. A text without a marked span has an empty tuple."""
+    columns: Mapping[str, list[Any]] = field(default_factory=dict)
+    """Further columns that were asked for, by name: a value per text."""
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -41,10 +47,22 @@ class Split:
         """A split of the given rows."""
         labels = [self.labels[i] for i in rows] if self.labels else []
         rationales = None if self.rationales is None else [self.rationales[i] for i in rows]
-        return Split([self.texts[i] for i in rows], labels, [self.ids[i] for i in rows], rationales=rationales)
+        columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
+        return Split(
+            [self.texts[i] for i in rows],
+            labels,
+            [self.ids[i] for i in rows],
+            rationales=rationales,
+            columns=columns,
+        )
 
 
-def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[str, Split], tuple[str, ...]]:
+def complete(
+    splits: Mapping[str, Split],
+    rule: SplitRule | None,
+    how: SplitConfig | None = None,
+    strata: Callable[[Split], list[str]] | None = None,
+) -> tuple[dict[str, Split], tuple[str, ...]]:
     """Hold out the splits that are missing.
 
     The same rows in another order give the same splits, see `hold_out`.
@@ -52,34 +70,107 @@ def complete(splits: Mapping[str, Split], rule: SplitRule | None) -> tuple[dict[
     Args:
         splits: the splits of the source; `all` is used if `train` is missing.
         rule: the card's numbers, or None for 10% each.
+        how: which rows must stay together; by default each is drawn alone.
+        strata: gives what is kept in proportion, by default the labels.
 
     Returns:
         The splits, with train, dev and test first, and notes on what was held out.
 
     Raises:
-        DataError: if there are too few rows.
+        DataError: if there are too few rows, or nothing is to be held out though `how` says by what.
     """
-    result = dict(splits)
+    result, how = dict(splits), how or SplitConfig(duplicates="ignore")
     whole = "train"
     if "train" not in result:
         result["train"], whole = result.pop("all"), "all rows"
+    missing = [name for name in ("test", "dev") if name not in result]
+    if (by := how.group or how.time) and not missing:
+        raise DataError(
+            f"The data has a dev and a test split of its own, so nothing is held out by '{by}'. Leave --group and "
+            "--time out."
+        )
     rule = rule or SplitRule()
     base, notes = len(result["train"]), []
-    for name, rows in (("test", rule.test_rows), ("dev", rule.dev_rows)):
-        if name in result:
-            continue
+    groups = _groups(result["train"], how) if missing else []
+    for name in missing:
+        rows = rule.test_rows if name == "test" else rule.dev_rows
         if base < FEWEST:
             raise DataError(
-                f"There are only {base} rows, too few to hold out a {name} split. Give at least {FEWEST}, "
-                f"or a folder with a file for each split: train.csv, dev.csv, test.csv."
+                f"There are only {base} rows, too few to hold out a {name} split. Give at least "
+                f"{FEWEST}, or a folder with a file for each split: train.csv, dev.csv, test.csv."
             )
         count, share = _count(base, rows, rule.of_rows)
         train = result["train"]
-        rest, out, drawn = hold_out(train.texts, train.labels, count, rule.seed, rule.stratified, train.rationales)
+        if how.time is not None:
+            rest, out = _latest(train, count, how.time)
+            drawn = f"the latest by '{how.time}'"
+        else:
+            labels = train.labels if strata is None else strata(train)
+            rest, out, drawn = hold_out(
+                train.texts, labels, count, rule.seed, rule.stratified, train.rationales, groups
+            )
+            drawn += f", seed {rule.seed}"
+            groups = [groups[i] for i in rest]
+        if how.group is not None:
+            drawn += f", all rows of a '{how.group}' in one split"
+        if len(out) != count:
+            share = f"{100 * len(out) / base:.3g}%"
         result["train"], result[name] = train.take(rest), train.take(out)
-        notes.append(f"No {name} split: held out {share} of {whole} ({count:,} rows), {drawn}, seed {rule.seed}.")
+        notes.append(f"No {name} split: held out {share} of {whole} ({plural(len(out), 'row')}), {drawn}.")
+    if how.time is not None and how.duplicates != "ignore":
+        notes += _drop_repeated(result, missing, how.duplicates == "near")
     order = dict.fromkeys(("train", "dev", "test", *result))
     return {name: result[name] for name in order}, tuple(notes)
+
+
+def _groups(train: Split, how: SplitConfig) -> list[int]:
+    """(N,) number of the group of each row; rows of a group stay in one split."""
+    groupings = [list(range(len(train)))]
+    if how.time is None and how.duplicates != "ignore":
+        groupings = [duplicate_groups(train.texts, how.duplicates == "near")]
+    if how.group is not None:
+        numbers: dict[Any, int] = {}
+        names = [_group_name(value, row) for row, value in enumerate(train.columns[how.group])]
+        groupings.append([numbers.setdefault(name, len(numbers)) for name in names])
+    return connected(*groupings) if len(groupings) > 1 else groupings[0]
+
+
+def _group_name(value: Any, row: int) -> Any:
+    """What rows of a group have in common; a row without a value is a group of its own."""
+    text = "" if value is None else str(value).strip()
+    return text if text and text.lower() != "nan" else row
+
+
+def _latest(train: Split, count: int, column: str) -> tuple[list[int], list[int]]:
+    """The rows before and from the moment from which on there are about `count` rows."""
+    times = times_of(train.columns[column], train.ids, column)
+    order = sorted(range(len(times)), key=lambda row: times[row])
+    cuts = [at for at in range(1, len(order)) if times[order[at - 1]] < times[order[at]]]
+    if not cuts:
+        raise DataError(f"--time: all rows have the same value in '{column}', so none is later. Leave --time out.")
+    cut = min(cuts, key=lambda at: (abs(len(order) - at - count), at))
+    return sorted(order[:cut]), sorted(order[cut:])
+
+
+def _drop_repeated(splits: dict[str, Split], held_out: Sequence[str], near: bool) -> list[str]:
+    """Leave out of the splits that were cut by time the texts that an earlier split has. Returns notes."""
+    order = ["train", *(name for name in ("dev", "test") if name in held_out)]
+    groups = iter(duplicate_groups([text for name in order for text in splits[name].texts], near))
+    seen: set[int] = set()
+    notes = []
+    for name in order:
+        split = splits[name]
+        numbers = [next(groups) for _ in range(len(split))]
+        fresh = [row for row, number in enumerate(numbers) if number not in seen]
+        seen |= set(numbers)
+        if name == "train" or len(fresh) == len(split):
+            continue
+        if not fresh:
+            raise DataError(f"Every text of {name} occurs earlier too. Add --duplicates ignore to keep them.")
+        splits[name] = split.take(fresh)
+        left = plural(len(split) - len(fresh), "row")
+        notes.append(f"Left out {left} of {name} whose text occurs earlier; --duplicates ignore keeps them.")
+    return notes
 
 
 def _count(base: int, rows: int | None, of_rows: int | None) -> tuple[int, str]:
@@ -97,8 +188,11 @@ def hold_out(
     seed: int,
     stratified: bool = True,
     rationales: Sequence[Spans] | None = None,
+    groups: Sequence[int] | None = None,
 ) -> tuple[list[int], list[int], str]:
     """Draw rows to hold out. The result does not depend on the order of the rows.
+
+    Without groups of several rows each row is drawn alone, as if there were no groups.
 
     Args:
         texts: the texts of all rows.
@@ -107,6 +201,8 @@ def hold_out(
         seed: seed of the draw.
         stratified: keep the shares of the labels, if each has enough rows.
         rationales: the rationales of the rows, if any.
+        groups: (N,) number of the group of each row; all rows of a group are held out or none, so that their number
+            may differ a little from `count`.
 
     Returns:
         Numbers of the rows that stay and of those held out, both ascending, and a description of the draw.
@@ -115,9 +211,13 @@ def hold_out(
 
     def content(i: int) -> tuple[Any, ...]:
         digest = hashlib.sha256(texts[i].encode("utf-8", "surrogatepass")).hexdigest()
-        return digest, labels[i], () if rationales is None else rationales[i], i
+        return digest, labels[i], () if rationales is None else rationales[i]
 
-    order = sorted(range(len(texts)), key=content)
+    contents = [content(i) for i in range(len(texts))]
+    order = sorted(range(len(texts)), key=lambda i: (contents[i], i))
+    if groups is not None and len(set(groups)) < len(texts):
+        rest, out = draw_groups(contents, groups, labels, count, seed, stratified)
+        return rest, out, "stratified" if stratified else "drawn at random"
     labels_in_order = [labels[i] for i in order]
     drawn = "stratified" if stratified else "drawn at random"
     if stratified:
@@ -140,13 +240,13 @@ def hold_out(
 
 
 def shared_texts(splits: Mapping[str, Split]) -> tuple[str, ...]:
-    """Notes about texts of train that are in dev or test too, which makes results on them too good."""
-    train = set(splits["train"].texts)
+    """Notes about texts of dev or test that are in train too, which makes results on them too good."""
+    train = {normalise(text) for text in splits["train"].texts}
     notes = []
     for name in ("dev", "test"):
-        if count := len(train & set(splits[name].texts)):
-            stand = "text of train stands" if count == 1 else "texts of train stand"
-            notes.append(f"{count:,} {stand} in {name} too.")
+        if count := sum(normalise(text) in train for text in splits[name].texts):
+            stand = f"text of {name} stands" if count == 1 else f"texts of {name} stand"
+            notes.append(f"{count:,} {stand} in train too ({count / len(splits[name]):.1%}).")
     return tuple(notes)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from vmask.classifier import TextClassifier
+from vmask.config import to_dict
 from vmask.data.datasets import Dataset, Split
 from vmask.inference.abstention import selective
 from vmask.training.calibrate import calibration_effect
@@ -37,6 +38,7 @@ def fit_dataset(
     return classifier.fit(
         train.texts,
         train.labels,
+        dataset.weights,
         dev=(dev.texts, dev.labels),
         vocabulary_texts=others if over_all and classifier.plan().data.vocabulary == "paper" else None,
         checkpoint=checkpoint,
@@ -79,6 +81,8 @@ def describe_training(
         "label": dataset.label,
         "dataset_fingerprint": dataset.fingerprint,
         "notes": list(dataset.notes),
+        "split": to_dict(dataset.split),
+        **({} if dataset.label_bins is None else {"label_bins": dataset.label_bins.to_dict()}),
     }
     return result
 

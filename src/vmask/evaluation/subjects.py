@@ -19,6 +19,8 @@ from vmask.data.frames import as_texts, is_column, is_table, known_columns, labe
 from vmask.data.labels import as_label
 from vmask.data.patterns import is_pattern
 from vmask.data.rationales import Spans
+from vmask.data.recorded_source import recorded_bins, split_of
+from vmask.data.targets import LabelBins
 from vmask.errors import ConfigError, DataError, UnknownName
 from vmask.explain.api import checked
 from vmask.inference.work import Map, PredictWork, numbered
@@ -88,12 +90,21 @@ def load_data(
     known = about if pattern or path.exists() else {}  # a dataset with a card names its columns itself
     text, label = text or known.get("text"), (label or known.get("label")) if labelled else None
     if not (pattern or path.is_file()):
-        dataset = load_dataset(str(source), data_dir=data_dir, text=text, label=label, require_labels=labelled, **how)
+        dataset = load_dataset(
+            str(source),
+            data_dir=data_dir,
+            text=text,
+            label=label,
+            require_labels=labelled,
+            split=split_of(path, about),
+            label_bins=recorded_bins(about) or LabelBins(()),
+            **how,
+        )
         _part(dataset, split)
         return dataset
     if split is not None:
         raise DataError(f"{source} is a single file and is measured whole. Leave the split out.")
-    rows = load_table(path, text, label, require_labels=labelled, **how)
+    rows = load_table(path, text, label, require_labels=labelled, label_bins=recorded_bins(about), **how)
     kind = "several files" if pattern else "a single file"
     notes = [
         *rows.notes,

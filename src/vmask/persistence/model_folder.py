@@ -32,13 +32,10 @@ from vmask.training.trained_model import TrainedModel
 
 FORMAT, UNSIGNED = 3, 1
 """The current format, and the first, without a digest of the configuration; those between are read too."""
-CONFIG, WEIGHTS, TOKENIZER, CARD, REPORT = (
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
-    "README.md",
-    "report.html",
-)
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+CARD, REPORT = "README.md", "report.html"
+LISTS = ("suspect_labels.csv", "conflicting_labels.csv")
+"""Files beside the report, which are removed with it."""
 NAMES = {WEIGHTS: (WEIGHTS, "model-2.safetensors"), TOKENIZER: (TOKENIZER, "tokenizer-2.json")}
 """Possible names of a file: a new model is written beside the old one, under the other name."""
 GENERATOR, HEAD = "vmask model report", 2000
@@ -61,6 +58,7 @@ _FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
     **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "only", "unknown"), list),
     **dict.fromkeys(("coverage", "edits", "cost", "calibration", "abstention", "on_dev", "on_test"), dict),
+    **dict.fromkeys(("split", "label_bins"), dict),
 }
 """Types of the facts about data and training; other keys may have any value."""
 _UNKNOWN: dict[str, dict[str, Any]] = {
@@ -186,8 +184,9 @@ def tidy(path: Path) -> None:
         for name in choices:
             if name != current["files"].get(kind, name):
                 (path / name).unlink(missing_ok=True)
-    if current["report"] is None and is_report(path / REPORT):
-        (path / REPORT).unlink()
+    if current["report"] is None:
+        for name in (*([REPORT] if is_report(path / REPORT) else []), *LISTS):
+            (path / name).unlink(missing_ok=True)
     sweep(path)
 
 

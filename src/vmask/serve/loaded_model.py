@@ -27,6 +27,7 @@ from vmask.inference.word_importance import WordImportance
 from vmask.serve.http_errors import NotFound
 from vmask.serve.page import applicable_explainers
 from vmask.serve.queries import slice_positions
+from vmask.training.trained_model import NO_TEXTS
 
 CHARACTERS_PER_WORD = 4
 """For an estimate of the length of a text before it is split into words."""
@@ -99,6 +100,8 @@ class Examples:
         """
         if not max_examples:
             return None, "They are switched off."
+        if about.get(NO_TEXTS):
+            return None, "The model was trained with --no-texts."
         source = data or str(about.get("source") or about.get("dataset") or "")
         if data is None and source and not _is_local(source, data_dir):
             name = about.get("dataset") or Path(source).name  # the page shows it: no path of this machine

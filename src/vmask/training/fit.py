@@ -14,6 +14,7 @@ from accelerate import Accelerator
 from safetensors import SafetensorError
 from torch import Tensor
 
+from vmask.config import Duplicates
 from vmask.errors import ModelFolderError
 from vmask.inference.edits import Edit, find
 from vmask.inference.predictor import TextPredictor
@@ -45,13 +46,15 @@ def prepare_data(
     dev: tuple[Sequence[str], Sequence[Any]] | None,
     dev_fraction: float,
     vocabulary_texts: Iterable[str] | None = None,
+    duplicates: Duplicates = "ignore",
+    sample_weight: Sequence[float] | None = None,
 ) -> Prepared:
     """Check the data and encode the texts for the model.
 
     Raises:
         DataError: for data that cannot be trained on.
     """
-    data = split(texts, labels, dev, dev_fraction, plan.train.seed)
+    data = split(texts, labels, dev, dev_fraction, plan.train.seed, duplicates, sample_weight)
     return prepare_pieces(plan, data) if plan.reads_pieces else prepare_words(plan, data, vocabulary_texts)
 
 

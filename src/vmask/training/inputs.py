@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from vmask._core.random_streams import derive
+from vmask.config import Duplicates
+from vmask.data.duplicates import duplicate_groups
 from vmask.data.frames import LabelledColumns, as_texts, is_column, is_table, known_columns, labelled_columns, listed
 from vmask.data.splits import hold_out
+from vmask.data.targets import FEW
 from vmask.errors import ConfigError, DataError, VmaskWarning, short
 
 LARGEST_LABEL = 2**63
 """Bound of numeric labels, so that arrays and model folders store them exactly."""
+LARGEST_WEIGHT = 1e6
+"""Largest weight of a text; the smallest above 0 is its inverse."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class Labelled:
         dev_labels: their labels.
         classes: the distinct training labels, sorted.
         fingerprint: digest of the texts and labels given for training.
+        weights: weight of each training text in the loss; None if all weigh the same.
     """
 
     texts: list[str]
@@ -39,6 +45,7 @@ class Labelled:
     dev_labels: list[Any]
     classes: list[Any]
     fingerprint: str
+    weights: list[float] | None = None
 
     def codes(self, labels: Sequence[Any]) -> list[int]:
         """The class indices of the labels."""
@@ -52,17 +59,34 @@ def split(
     dev: tuple[Sequence[str], Sequence[Any]] | None,
     dev_fraction: float,
     seed: int,
+    duplicates: Duplicates = "ignore",
+    sample_weight: Sequence[float] | None = None,
 ) -> Labelled:
     """Check the data and hold out a dev set if none is given, independent of the order of the rows.
+
+    Texts with a weight of 0 are left out.
 
     Raises:
         DataError: for data that cannot be trained on.
     """
+    weights = None
+    if sample_weight is not None:
+        texts = check_texts(texts)
+        labels = check_labels(labels, len(texts))
+        checked = _check_weights(sample_weight, len(texts))
+        rows = [i for i, weight in enumerate(checked) if weight and texts[i].strip()]
+        texts, labels = [texts[i] for i in rows], [labels[i] for i in rows]
+        weights = [checked[i] for i in rows]
     train_texts, train_labels = _usable(texts, labels, "training")
     classes = sorted(set(train_labels))
     if len(classes) < 2:
         raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
-    fingerprint = _fingerprint(train_texts, train_labels)
+    if len(classes) > FEW and any(isinstance(label, float) and label != int(label) for label in classes):
+        raise DataError(
+            f"The labels are {len(classes):,} different numbers in {len(train_labels):,} texts: they look like a "
+            "quantity, not classes. Sort them into ranges first, or give them as strings if they are classes."
+        )
+    fingerprint = _fingerprint(train_texts, train_labels, weights)
     if dev is None:
         # At least one text of every class stays in training.
         count = min(max(round(len(train_texts) * dev_fraction), 1), len(train_texts) - len(classes))
@@ -70,9 +94,10 @@ def split(
             raise DataError(
                 f"{len(train_texts)} texts are too few to hold any out. Give more, or pass dev=(texts, labels)."
             )
-        rest, out, _ = hold_out(train_texts, train_labels, count, derive(seed, "dev") % 2**32)
+        rest, out = _hold_out(train_texts, train_labels, count, derive(seed, "dev") % 2**32, duplicates)
         dev_texts, dev_labels = [train_texts[i] for i in out], [train_labels[i] for i in out]
         train_texts, train_labels = [train_texts[i] for i in rest], [train_labels[i] for i in rest]
+        weights = None if weights is None else [weights[i] for i in rest]
     else:
         dev_texts, dev_labels = _usable(*dev, "dev")
         if unseen := sorted(map(repr, set(dev_labels) - set(classes))):
@@ -80,7 +105,23 @@ def split(
                 f"The dev set has labels that training lacks: {', '.join(unseen[:5])}. "
                 "Drop those rows, or give training some of them."
             )
-    return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint)
+    return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint, weights)
+
+
+def _hold_out(
+    texts: Sequence[str], labels: Sequence[Any], count: int, seed: int, duplicates: Duplicates
+) -> tuple[list[int], list[int]]:
+    """Rows that stay and rows for dev; a text and its copies together, where there are enough different texts."""
+    if duplicates != "ignore":
+        groups = duplicate_groups(texts, duplicates == "near")
+        try:
+            return hold_out(texts, labels, count, seed, groups=groups)[:2]
+        except DataError:
+            warn(
+                f"There are only {len(set(groups)):,} different texts, so copies of training texts stand in the dev "
+                "set. Give more, or pass dev=(texts, labels)."
+            )
+    return hold_out(texts, labels, count, seed)[:2]
 
 
 def check_texts(texts: Any, column: str | None = None) -> list[str]:
@@ -195,8 +236,32 @@ def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[lis
     return [listed[i] for i in rows], [checked[i] for i in rows]
 
 
-def _fingerprint(texts: Sequence[str], labels: Sequence[Any]) -> str:
+def _check_weights(weights: Sequence[float], count: int) -> list[float]:
+    """The weights as numbers.
+
+    Raises:
+        DataError: for a wrong number of weights, one that is negative or no number, or if all are 0.
+    """
+    try:
+        listed = [float(weight) for weight in weights]
+    except (TypeError, ValueError):
+        raise DataError("sample_weight has a value that is no number. Give a number for every text.") from None
+    if len(listed) != count:
+        raise DataError(f"There are {count} texts and {len(listed)} weights. Give one weight for each text.")
+    for number, weight in enumerate(listed):
+        if not 0 <= weight <= LARGEST_WEIGHT or 0 < weight < 1 / LARGEST_WEIGHT:  # NaN too
+            raise DataError(
+                f"Weight number {number} (counted from 0) is {weight}; it must be 0, or from 1e-6 to 1,000,000."
+            )
+    if not any(listed):
+        raise DataError("All weights are 0, so there is nothing to learn from.")
+    return listed
+
+
+def _fingerprint(texts: Sequence[str], labels: Sequence[Any], weights: Sequence[float] | None = None) -> str:
     digest = hashlib.sha256()
+    if weights is not None:
+        digest.update(repr(list(weights)).encode())
     for text, label in zip(texts, labels, strict=True):
         digest.update(f"{label}\t{text}\n".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -51,11 +51,13 @@ class Examples:
         ids: ids of the words or pieces of each text.
         labels: (N,) class of each text.
         pad: id of padding.
+        weights: (N,) weight of each text in the loss, above 0; None if all weigh the same.
     """
 
     ids: Sequence[NDArray[np.int32]]
     labels: NDArray[np.int64]
     pad: int = PAD
+    weights: NDArray[np.float32] | None = None
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -246,13 +248,13 @@ class _Run:
         for number, part in enumerate(parts, 1):
             with accelerator.no_sync(self.wrapped) if number < len(parts) else nullcontext():
                 # A process without texts has to take part too: it computes one with a weight of 0.
-                batch = self.examples.batch(part if len(part) else rows[:1], self.pad_length).to(accelerator.device)
+                shown = part if len(part) else rows[:1]
+                batch = self.examples.batch(shown, self.pad_length).to(accelerator.device)
                 output = self.wrapped(batch)
                 assert batch.labels is not None
-                error = functional.cross_entropy(output.logits.float(), batch.labels, self.class_weight)
+                error = self._error(output.logits, batch.labels, shown)
                 if output.masked.logits is not None:
-                    own = functional.cross_entropy(output.masked.logits.float(), batch.labels, self.class_weight)
-                    error = error + own
+                    error = error + self._error(output.masked.logits, batch.labels, shown)
                 penalty = output.masked.penalty * (world * len(part) / len(rows))
                 loss = error * (world * self._weight(part) / total) + beta * penalty
                 accelerator.backward(loss)
@@ -263,9 +265,20 @@ class _Run:
         losses, penalties = total_of(accelerator, losses, penalties)
         return losses, penalties
 
+    def _error(self, logits: Tensor, labels: Tensor, rows: NDArray[np.int64]) -> Tensor:
+        """() cross-entropy of the texts in `rows`: their mean by weight of class and text."""
+        if self.examples.weights is None:
+            return functional.cross_entropy(logits.float(), labels, self.class_weight)
+        weights = torch.from_numpy(self.examples.weights[rows]).to(logits.device)
+        errors = functional.cross_entropy(logits.float(), labels, self.class_weight, reduction="none")
+        return (errors * weights).sum() / (self.class_weight[labels] * weights).sum()
+
     def _weight(self, rows: NDArray[np.int64]) -> float:
         """Total weight of the texts in `rows` in the loss."""
-        return float(self.class_weight[self.examples.labels[rows]].sum())
+        weights = self.class_weight[self.examples.labels[rows]]
+        if self.examples.weights is not None:
+            weights = weights * torch.from_numpy(self.examples.weights[rows]).to(weights.device)
+        return float(weights.sum())
 
     def end(self) -> None:
         """Remove the wrapper of mixed precision from the model."""

@@ -125,7 +125,7 @@ def prepare_pieces(plan: Plan, data: Labelled) -> PreparedPieces:
         wanted = plan.data.max_words + pieces.backend.num_special_tokens_to_add(False)
         if wanted < most:
             pieces = PieceTokenizer.of(tokenizer, wanted, segmenter)
-    examples, cut = _encode(pieces, data.texts, data.codes(data.labels), "training")
+    examples, cut = _encode(pieces, data.texts, data.codes(data.labels), "training", data.weights)
     dev, _ = _encode(pieces, data.dev_texts, data.codes(data.dev_labels), "dev")
     return PreparedPieces(data, examples, dev, plan.data.train_embeddings, pieces, name, cut)
 
@@ -142,8 +142,14 @@ def _positions(config: Any) -> int:
 _PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer", "xlm-roberta-xl", "data2vec-text")
 
 
-def _encode(tokenizer: PieceTokenizer, texts: Sequence[str], codes: Sequence[int], name: str) -> tuple[Examples, int]:
+def _encode(
+    tokenizer: PieceTokenizer,
+    texts: Sequence[str],
+    codes: Sequence[int],
+    name: str,
+    weights: Sequence[float] | None = None,
+) -> tuple[Examples, int]:
     pieces = tokenizer.encode(texts)
     if cut := sum(text.total > len(text.ids) for text in pieces):
         warn(f"{cut} of {len(pieces)} {name} texts were cut to {tokenizer.max_tokens} tokens.")
-    return examples_of({row: text.ids for row, text in enumerate(pieces)}, codes, tokenizer.pad), cut
+    return examples_of({row: text.ids for row, text in enumerate(pieces)}, codes, tokenizer.pad, weights), cut

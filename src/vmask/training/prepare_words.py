@@ -109,7 +109,7 @@ def prepare_words(plan: Plan, data: Labelled, vocabulary_texts: Iterable[str] | 
     matrix, known = _matrix(tokenizer, vectors, plan.train.seed, config.unknown_width)
     return PreparedWords(
         labelled=data,
-        examples=_encode(tokenizer, data.texts, data.codes(data.labels), "training"),
+        examples=_encode(tokenizer, data.texts, data.codes(data.labels), "training", data.weights),
         dev=_encode(tokenizer, data.dev_texts, data.codes(data.dev_labels), "dev"),
         tuned=vectors is None if config.train_embeddings is None else config.train_embeddings,
         tokenizer=tokenizer,
@@ -166,7 +166,13 @@ def _matrix(
     return matrix.astype(np.float16).astype(np.float32), known
 
 
-def _encode(tokenizer: WordTokenizer, texts: Sequence[str], codes: Sequence[int], name: str) -> Examples:
+def _encode(
+    tokenizer: WordTokenizer,
+    texts: Sequence[str],
+    codes: Sequence[int],
+    name: str,
+    weights: Sequence[float] | None = None,
+) -> Examples:
     tokens = tokenizer.encode(texts)
     if cut := sum(text.total > len(text.ids) for text in tokens):
         warn(f"{cut} of {len(tokens)} {name} texts were cut to {tokenizer.max_words} words.")
@@ -175,4 +181,4 @@ def _encode(tokenizer: WordTokenizer, texts: Sequence[str], codes: Sequence[int]
         raise DataError(f"No {name} text has a word. Check the text column, or use cleaning=gentle.")
     if len(ids) < len(tokens):
         warn(f"{len(tokens) - len(ids)} {name} texts have no word after cleaning and were dropped.")
-    return examples_of(ids, codes)
+    return examples_of(ids, codes, weights=weights)

@@ -81,6 +81,8 @@ class Prepared:
         digest = hashlib.sha256(self.source_digest())
         for examples in (self.examples, self.dev):
             digest.update(examples.labels.tobytes())
+            if examples.weights is not None:
+                digest.update(examples.weights.tobytes())
             for ids in examples.ids:
                 digest.update(np.append(ids, -1).tobytes())
         return digest.hexdigest()
@@ -94,6 +96,16 @@ class Prepared:
         }
 
 
-def examples_of(ids: Mapping[int, NDArray[np.int32]], codes: Sequence[int], pad: int = PAD) -> Examples:
-    """The texts in the rows that have ids, with their classes; `codes` has the classes of all rows."""
-    return Examples(list(ids.values()), np.array([codes[row] for row in ids], dtype=np.int64), pad)
+def examples_of(
+    ids: Mapping[int, NDArray[np.int32]],
+    codes: Sequence[int],
+    pad: int = PAD,
+    weights: Sequence[float] | None = None,
+) -> Examples:
+    """The texts in the rows that have ids, with their classes; `codes` and `weights` are those of all rows."""
+    return Examples(
+        list(ids.values()),
+        np.array([codes[row] for row in ids], dtype=np.int64),
+        pad,
+        None if weights is None else np.array([weights[row] for row in ids], dtype=np.float32),
+    )

@@ -9,6 +9,9 @@ from typing import Any
 from vmask.inference.predictor import TextPredictor
 from vmask.training.run_config import Plan
 
+NO_TEXTS = "no_texts"
+"""Key of `about`: whether texts of the data must be left out of all that is made of the model."""
+
 
 @dataclass(frozen=True)
 class TrainedModel:

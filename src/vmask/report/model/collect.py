@@ -24,6 +24,7 @@ from vmask.persistence.model_folder import CONFIG, WEIGHTS, read_config
 from vmask.report.model.content import Content, Example, Level, Texts, Training, Visible
 from vmask.report.model.headline import headline, lead, model_name, report_warnings
 from vmask.report.model.provenance import facts, options
+from vmask.report.model.suspects import conflicting, suspects
 from vmask.report.model.test_scores import (
     Predicted,
     calibration,
@@ -36,9 +37,11 @@ from vmask.report.model.test_scores import (
 )
 from vmask.report.model.usage_snippets import uses
 from vmask.report.model.word_table import words_of
+from vmask.training.trained_model import NO_TEXTS
 from vmask.training.visibility import describe_visibility
 
 NAMES = {"lime": "LIME", "shapley": "Shapley values"}
+PRIVATE = "The texts of the data are left out of this page, as they may have to stay private."
 MASK, LOCAL = "mask", tuple(NAMES)
 """What explains texts: the model's own mask, and methods that ask it about texts with words hidden."""
 KINDS = {"right": 7, "wrong": 7, "unsure": 6}
@@ -87,7 +90,8 @@ def collect(
         )
     measured = predictions.measured
     table = confusion(predictions)
-    texts = _texts(classifier, predictions, level, str(folder), progress)
+    private = bool(classifier.about_.get(NO_TEXTS))
+    texts = Texts("", (), PRIVATE, ()) if private else _texts(classifier, predictions, level, str(folder), progress)
     right = int(predictions.right.sum())
     return Content(
         name=f"{plan.title} on {dataset.name}",
@@ -110,6 +114,9 @@ def collect(
         uses=tuple(uses(classifier, str(folder), [example.text for example in texts.examples])),
         facts=facts(classifier, dataset, level, time.perf_counter() - started, _digest(Path(folder))),
         options=options(classifier),
+        private=private,
+        suspects=suspects(classifier.predictor_, dataset, predictions, private),
+        conflicting=conflicting(dataset, private),
     )
 
 

@@ -17,6 +17,8 @@ LEVELS: tuple[Level, ...] = ("full", "quick")
 """How much a report explains: by LIME and Shapley too, or by the mask alone."""
 LINEAR_MODEL = "linear model"
 """What the linear model is called among the rivals."""
+MOST_ROWS = 20
+"""Rows with suspect labels that the page lists, at most."""
 
 
 @dataclass(frozen=True)
@@ -243,6 +245,29 @@ class Calibration:
 
 
 @dataclass(frozen=True)
+class Suspect:
+    """A row whose label the model contradicts: its id, split, text, label, the model's label and its probability."""
+
+    id: str
+    split: str
+    text: str
+    label: str
+    predicted: str
+    confidence: float
+
+
+@dataclass(frozen=True)
+class LabelledRow:
+    """A row of a text that has more than one label; `number` is that of the text."""
+
+    number: int
+    id: str
+    split: str
+    text: str
+    label: str
+
+
+@dataclass(frozen=True)
 class Use:
     """A way to use the model: pieces of code, each behind the words that say where to type it."""
 
@@ -268,6 +293,9 @@ class Content:
         ranking: how much of the texts its mask shows; empty where nobody measured it.
         facts: where it comes from: heading -> name -> value.
         options: every option of the training.
+        private: whether texts are left out, of this page and of all that is written beside it.
+        suspects: dev and test rows whose label the model contradicts, those where it is surest first.
+        conflicting: rows of texts that have more than one label.
     """
 
     name: str
@@ -290,10 +318,14 @@ class Content:
     uses: tuple[Use, ...]
     facts: Mapping[str, Mapping[str, str]]
     options: Mapping[str, str]
+    private: bool = False
+    suspects: tuple[Suspect, ...] = ()
+    conflicting: tuple[LabelledRow, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as JSON values; a number that is none becomes null."""
-        return {name: without_nan(value) for name, value in _plain(self).items()}
+        """All of it as JSON values; a number that is none becomes null. Of long lists of rows the first are given."""
+        short = dataclasses.replace(self, suspects=self.suspects[:MOST_ROWS], conflicting=self.conflicting[:MOST_ROWS])
+        return {name: without_nan(value) for name, value in _plain(short).items()}
 
 
 def _plain(value: Any) -> Any:

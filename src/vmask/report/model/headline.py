@@ -10,6 +10,7 @@ import numpy as np
 from vmask._core.wording import plural
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
+from vmask.data.duplicates import normalise
 from vmask.inference.visibility import binds
 from vmask.pretrained.encoders import public_name
 from vmask.report.model.test_scores import Predicted
@@ -110,8 +111,8 @@ def report_warnings(classifier: TextClassifier, dataset: Dataset, predictions: P
 
 def _known_texts(dataset: Dataset, predictions: Predicted) -> str:
     """What to say where many of the texts that the model is measured on are those it has learnt from."""
-    train = set(dataset.splits["train"].texts)
-    new = np.array([text not in train for text in predictions.split.texts])
+    train = {normalise(text) for text in dataset.splits["train"].texts}
+    new = np.array([normalise(text) not in train for text in predictions.split.texts])
     old = int((~new).sum())
     if old < KNOWN_TEXTS * len(new):
         return ""

@@ -26,7 +26,8 @@ from vmask.report.model.charts import (
     scatter,
     training_curves,
 )
-from vmask.report.model.content import ClassScore, Content, Word, Words
+from vmask.report.model.content import MOST_ROWS, ClassScore, Content, Word, Words
+from vmask.report.model.suspects import CONFLICTS, SUSPECTS, write_lists
 from vmask.report.model.word_table import CLEAR, MIN_COUNT, PRIOR, frequent_enough
 from vmask.report.svg import Scale
 from vmask.training.calibrate import NAMES
@@ -36,6 +37,7 @@ SECTIONS = {
     "training": "Training",
     "words": "Words",
     "texts": "Texts",
+    "labels": "Labels",
     "calibration": "Calibration",
     "use": "Use it",
     "facts": "Data and versions",
@@ -75,6 +77,9 @@ def render(content: Content) -> str:
         signs={view.method: view.signed for example in content.texts.examples for view in example.explanations},
         describe=EXPLAINERS.describe,
         characters=CHARACTERS,
+        listed=MOST_ROWS,
+        suspects_file=SUSPECTS,
+        conflicts_file=CONFLICTS,
         words=content.words,
         **({} if content.words is None else _word_variables(content.words, content.labels)),
     )
@@ -157,7 +162,7 @@ def check_replaceable(path: Path) -> None:
 
 
 def write_report(content: Content, path: Path, digest: str | None = None) -> Path:
-    """Write the page; where it lies in a model's folder, `digest` is that of the model.
+    """Write the page and the lists beside it; where it lies in a model's folder, `digest` is that of the model.
 
     Raises:
         OutputExists: where something else stands there.
@@ -165,7 +170,9 @@ def write_report(content: Content, path: Path, digest: str | None = None) -> Pat
     """
     check_replaceable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_text(path, render(content))
+    page = render(content)
+    write_lists(content, path)
+    write_text(path, page)
     if path.name == REPORT and (path.parent / CONFIG).is_file():
         note_report(path.parent, digest)
     return path

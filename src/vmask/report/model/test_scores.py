@@ -87,6 +87,11 @@ def predict(predictor: Any, dataset: Dataset) -> Predicted:
             f"There {'are no test texts' if test is None else 'is no text in the test split'}, so everything here is "
             "measured on the dev texts. These also chose the epoch that was kept: expect somewhat less of new texts."
         )
+    return predict_split(predictor, dataset, name, instead)
+
+
+def predict_split(predictor: Any, dataset: Dataset, name: str, instead: str = "") -> Predicted:
+    """Ask the model about the texts of a split."""
     split = dataset.splits[name]
     classes = [str(as_label(label)) for label in predictor.labels]
     spelt = [str(as_label(label)) for label in split.labels]
