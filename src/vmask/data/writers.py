@@ -19,7 +19,7 @@ import gzip
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time
 from pathlib import Path
@@ -156,10 +156,13 @@ class _Separated:
 
     def write(self, chunk: TableChunk, added: Mapping[str, Sequence[Any]]) -> None:
         """Write rows."""
-        cell: Callable[[Any], Any] = (lambda value: value) if self._plain else as_cell
         own = zip(*(map(_own_cell, values) for values in added.values()), strict=True)
         names = list(self._columns)
-        self._put([[*map(cell, map(row.get, names)), *more] for row, more in zip(chunk.rows, own, strict=True)])
+        if self._plain:
+            self._put([[*map(row.get, names), *more] for row, more in zip(chunk.rows, own, strict=True)])
+        else:
+            cells = ([as_cell(row.get(name)) for name in names] for row in chunk.rows)
+            self._put([[*row, *more] for row, more in zip(cells, own, strict=True)])
 
     def _put(self, rows: Sequence[Sequence[Any]]) -> None:
         text = io.StringIO()
