@@ -90,7 +90,8 @@ def test_the_column_of_training_is_read_from_a_table(vmask, fails, trained, tmp_
 
 
 def test_labels_that_are_numbers_in_python_are_numbers_in_json(vmask, tmp_path, lines):
-    model = TextClassifier(mask="base", embeddings="random", epochs=1).fit(["one", "two"] * 10, [0, 1] * 10)
+    model = TextClassifier(mask="base", embeddings="random", epochs=1)
+    model.fit([f"{word} {i}" for i in range(10) for word in ("one", "two")], [0, 1] * 10)
     answer = objects(vmask("predict", model.save(tmp_path / "m"), lines, "--json"))[0]
     assert answer["label"] in (0, 1)
     assert answer["label"] == int(max(answer["probabilities"], key=answer["probabilities"].get))

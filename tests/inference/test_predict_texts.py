@@ -13,7 +13,7 @@ from vmask import TextClassifier
 from vmask.inference import many_texts
 from vmask.text.vocabulary import WordTokenizer
 
-pytestmark = pytest.mark.filterwarnings("ignore:The masks of all words")  # trained too little to rank words
+pytestmark = pytest.mark.filterwarnings("ignore::vmask.errors.VmaskWarning")  # trained too little to rank words
 TEXTS = [
     *toy_texts(30)[0],
     "",
