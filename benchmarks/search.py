@@ -101,8 +101,8 @@ def table(path: Path = RESULT) -> str:
     result = json.loads(path.read_text(encoding="utf-8"))
     searches = result["searches"]
     lines = [
-        "| method | engine | first trial | best of the first half | best | pruned | epochs | s |",
-        "|---|---|--:|--:|--:|--:|--:|--:|",
+        "| method | engine | first trial | best of the first half | best | pruned | epochs |",
+        "|---|---|--:|--:|--:|--:|--:|",
     ]
     for method in METHODS:
         for engine in ENGINES:
@@ -111,8 +111,8 @@ def table(path: Path = RESULT) -> str:
                 continue
             at = (0, max(len(found[0]["best_after"]) // 2 - 1, 0), -1)
             accuracies = " | ".join(_spread([100 * one["best_after"][number] for one in found]) for number in at)
-            took = [statistics.fmean(one[key] for one in found) for key in ("pruned", "epochs", "seconds")]
-            lines.append(f"| {method} | {engine} | {accuracies} | {took[0]:.1f} | {took[1]:.0f} | {took[2]:.0f} |")
+            took = [statistics.fmean(one[key] for one in found) for key in ("pruned", "epochs")]
+            lines.append(f"| {method} | {engine} | {accuracies} | {took[0]:.1f} | {took[1]:.0f} |")
     seeds = f"search seed{'s'[: len(result['search_seeds']) != 1]} {', '.join(map(str, result['search_seeds']))}"
     epochs = f" of {result['epochs']} epochs" if result["epochs"] else ""
     return "\n".join(
