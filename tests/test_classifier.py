@@ -245,8 +245,8 @@ def test_a_missing_label_is_said_with_its_number(missing):
     [
         (["same"] * 40, "All labels are 'same'"),
         (["x", "y"], "40 texts and 2 labels"),
-        ([["x"], ["y"]] * 20, "Labels must be strings or numbers"),
-        (np.array([["x"], ["y"]] * 20), "Labels must be strings or numbers"),
+        ([[["x"]], [["y"]]] * 20, "Labels must be strings or numbers"),
+        (np.array([["x"], ["y"]] * 20), "With several columns each must be 0 or 1"),
         (["1", 2] * 20, "Some labels are strings and some are numbers"),
     ],
 )

@@ -36,3 +36,26 @@ def write_csv(path, texts, labels, header=("text", "label")):
         writer.writerow(header)
         writer.writerows(zip(texts, labels, strict=True))
     return path
+
+
+TOPICS = {
+    "billing": ["invoice", "charge", "payment"],
+    "login": ["password", "account", "signin"],
+    "refund": ["refund", "return", "money"],
+}
+OTHERS = ["window", "garden", "bicycle"]
+REQUESTS = ["the {} is wrong again", "please look at my {}", "what about the {} today", "i have a {} problem"]
+
+
+def toy_label_sets(n, seed=0):
+    """`n` requests and the topics of each: any number of three, or none."""
+    stream = random.Random(seed)
+    texts, sets = [], []
+    for _ in range(n):
+        topics = [topic for topic in TOPICS if stream.random() < 0.4]
+        words = [stream.choice(TOPICS[topic]) for topic in topics]
+        if not words or stream.random() < 0.5:  # so that neither length nor "and" says anything
+            words.insert(stream.randrange(len(words) + 1), stream.choice(OTHERS))
+        texts.append(" and ".join(stream.choice(REQUESTS).format(word) for word in words))
+        sets.append(tuple(topics))
+    return texts, sets

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -15,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from vmask._core.progress import shown
 from vmask.config import Duplicates, EstimatorConfig, make
-from vmask.errors import ConfigError, VmaskWarning, did_you_mean
+from vmask.errors import ConfigError, did_you_mean
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
-from vmask.inference.abstention import check_share, threshold_of
-from vmask.inference.edits import Edit, Edited, resolve
+from vmask.inference.abstention import check_abstains, threshold_of, without_unsure
+from vmask.inference.decisions import label_tuples, predictions
+from vmask.inference.edits import Edit, resolve, warn_of
 from vmask.inference.predictor import TextPredictor
 from vmask.inference.probability_config import ProbabilityConfig
 from vmask.inference.text_profile import DEV_PROFILE, dev_profile
@@ -28,7 +28,7 @@ from vmask.pretrained.encoders import download
 from vmask.training.calibrate import BEFORE_EDIT, calibrate
 from vmask.training.estimator_options import DEFAULTS, describe, signature
 from vmask.training.fit import prepare_data, train_plan, words_edit
-from vmask.training.inputs import check_labels, check_texts, scored_data, training_data
+from vmask.training.inputs import are_right, check_texts, scored_data, training_data
 from vmask.training.progress import CallbackList, ProgressCallback, TrainingBar
 from vmask.training.run_config import Plan, make_plan
 from vmask.training.trained_model import TrainedModel
@@ -102,6 +102,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         text: str | None = None,
         label: str | None = None,
         dev: Any = None,
+        labels: Sequence[Any] | None = None,
         vocabulary_texts: Iterable[str] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
@@ -113,7 +114,8 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Args:
             X: texts; or a table (pandas, polars, pyarrow, `datasets`, a mapping of columns) with a column of texts.
             y: labels, strings or numbers; None if they are a column of the table. Rows of the table without a text or a
-                label are then left out, with a warning.
+                label are then left out, with a warning. Where a text may have several, or none: a list or set of them
+                for each text, or a matrix (N, C) of 0 and 1, such as of scikit-learn's `MultiLabelBinarizer`.
             sample_weight: (N,) weight of each text, 0 or more. The loss of a batch is the mean of its texts by weight,
                 so twice the weight counts as the text twice. Only the loss is weighted: not the penalty of a mask, the
                 counts of words or dev scores.
@@ -122,6 +124,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             dev: texts and labels, or a table with the same columns, that pick the best epoch; by default `dev_fraction`
                 of X is held out, stratified, a text and its copies (see `duplicates`) together. The same rows in
                 another order give the same dev set; the weights differ a little, as batches do.
+            labels: names of the columns of such a matrix; by default those of a data frame, else their numbers.
             vocabulary_texts: further texts whose words are counted with `vocabulary="paper"`.
             checkpoint: folder for a checkpoint after every epoch.
             resume: continue from the checkpoint where there is one.
@@ -130,10 +133,12 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         from vmask.persistence.start_from import start_from
 
-        plan = self.plan()
-        probability = ProbabilityConfig.of(self.get_params())
+        plan, probability = self.plan(), ProbabilityConfig.of(self.get_params())
         X, y, dev, columns = training_data(X, y, dev, text, label)
-        data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts, self.duplicates, sample_weight)
+        how = (self.duplicates, sample_weight, labels)
+        data = prepare_data(plan, X, y, dev, self.dev_fraction, vocabulary_texts, *how)
+        plan = plan.for_task(data.task)
+        check_abstains(data.task, probability.abstain_accuracy)
         shown = progress or (TrainingBar(plan.title) if self.verbose else None)
         predictor, trained = train_plan(
             plan,
@@ -150,7 +155,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.about_: dict[str, Any] = {**columns, **facts}
         if (edit := words_edit(plan)) is not None:
             edited = resolve(self.predictor_, edit)
-            _warn_of(edited)
+            warn_of(edited)
             self.about_["edits"] = edited.record()
         self.about_ |= dev_profile(self.predictor_, data.labelled.dev_texts)
         self.classes_ = np.array(data.labels)
@@ -168,7 +173,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return make_plan(**self.get_params())
 
     def predict_proba(self, X: Any) -> NDArray[np.float32]:
-        """(N, C) probabilities, columns in the order of `classes_`.
+        """(N, C) probabilities, columns in the order of `classes_`; with several labels a text each stands alone.
 
         Args:
             X: texts, or a table with the column of texts that the model was trained on, else an obvious one. A missing
@@ -177,22 +182,23 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         predictor = self._predictor()
         return predictor.predict_texts(check_texts(X, self.about_.get("text")))
 
-    def predict(self, X: Any, abstain: float | None = None) -> NDArray[Any]:
+    def predict(self, X: Any, abstain: float | None = None) -> Any:
         """(N,) labels, of the kind that `fit` was given.
+
+        Where a text may have several, a list with a tuple for each text: the labels whose probability reaches their
+        threshold, in the order of `classes_`, which may be none. `MultiLabelBinarizer` makes a matrix of it.
 
         Args:
             X: texts, or a table as in `predict_proba`.
             abstain: probability of the predicted class below which there is no answer: None stands in its place, in an
                 array of objects. `threshold_for` gives one. By default every text is answered.
         """
-        probabilities = self.predict_proba(X)
-        labels: NDArray[Any] = self.classes_[probabilities.argmax(1)]
-        if abstain is None:
-            return labels
-        check_share(abstain, "abstain")
-        answers = labels.astype(object)
-        answers[probabilities.max(1) < np.float32(abstain)] = None
-        return answers
+        predictor, probabilities = self._predictor(), self.predict_proba(X)
+        found = predictions(predictor, probabilities)
+        check_abstains(predictor.task, abstain)
+        if found.ndim == 2:
+            return label_tuples(found, self.classes_.tolist())
+        return without_unsure(self.classes_[found], probabilities, abstain)
 
     def threshold_for(self, accuracy: float) -> float:
         """The lowest probability from which on predictions are right at least this often, with a confidence of 95%.
@@ -204,8 +210,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return threshold_of(self._predictor().dev_answers, accuracy)
 
+    @property
+    def thresholds_(self) -> NDArray[np.float64] | None:
+        """(C,) the probability from which each label is predicted, where a text may have several; else None."""
+        return self._predictor().thresholds
+
     def score(self, X: Any, y: Sequence[Any] | None = None, sample_weight: Sequence[float] | None = None) -> float:
-        """Share of texts whose label is right; unlike scikit-learn's, also for labels such as 3.5.
+        """Share of texts whose label is right, or all of whose labels are; also of labels such as 3.5.
 
         Args:
             X: texts; or a table, whose rows without a text or a label are left out if it has the labels.
@@ -214,9 +225,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "predictor_")
         X, y = scored_data(X, y, self.about_)
-        predicted = self.predict(X).tolist()
-        right = [one == other for one, other in zip(predicted, check_labels(y, len(predicted)), strict=True)]
-        return float(np.average(right, weights=sample_weight))
+        return float(np.average(are_right(self.predict(X), y, self.classes_.tolist()), weights=sample_weight))
 
     def explain(
         self,
@@ -297,7 +306,7 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError("only is empty, so the model could see nothing. Name words, or leave it out.")
         edit = Edit(tuple(hide), tuple(show), tuple(hide_patterns), tuple(show_patterns), limit)
         edited = resolve(predictor, edit, self.about_.get("edits"))
-        _warn_of(edited)
+        warn_of(edited)
         clone = copy.copy(self)
         clone.predictor_ = predictor.edited(edited.edits)
         of_before = ("edits", "test_accuracy", "test_n", DEV_PROFILE)  # what was measured was another model
@@ -376,22 +385,13 @@ class TextClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = False
+        tags.classifier_tags.multi_label = True
         return tags
 
     @classmethod
     def _get_param_names(cls) -> list[str]:
         """Names of the arguments that are not nested, in the order of the signature."""
         return list(DEFAULTS)
-
-
-def _warn_of(edited: Edited) -> None:
-    """Warn of words that an edit does not reach, and of those that it reaches too."""
-    if edited.unknown:
-        named = ", ".join(edited.unknown[:10])
-        warnings.warn(f"The model does not know {len(edited.unknown):,} of these words: {named}.", VmaskWarning, 3)
-    if edited.also:
-        named = ", ".join(edited.also[:10])
-        warnings.warn(f"These words share a piece with an edited word and change too: {named}.", VmaskWarning, 3)
 
 
 TextClassifier.__init__.__signature__ = signature()  # type: ignore[attr-defined]

@@ -22,6 +22,9 @@ from vmask._core.options import scalar_type as scalar_type
 from vmask._core.options import to_dict as to_dict
 from vmask.errors import ConfigError
 
+SINGLE_LABEL, MULTI_LABEL = "single_label", "multi_label"
+"""Tasks: each text has exactly one label; each text has any number of labels, or none."""
+
 
 @dataclass(frozen=True)
 class DataConfig:
@@ -122,7 +125,7 @@ class TrainConfig:
         most=100_000,
     )
     patience: int = option(10, "stop after this many epochs without a better dev score; 0 never stops")
-    select: Literal["accuracy", "macro_f1"] = option("accuracy", "dev score that picks the best epoch")
+    select: Literal["accuracy", "macro_f1", "micro_f1"] = option("accuracy", "dev score that picks the best epoch")
     select_from: float | None = option(
         None,
         "share of the training after which epochs compete for the best dev score and patience counts; by default when "

@@ -12,6 +12,11 @@ from vmask.report.comparison import choose, pairs_of
 LABELS = ["neg", "pos"]
 
 
+def chosen(a, b, labels, true, *most):
+    """`choose` by what is most probable."""
+    return choose(a, b, *([labels[best] for best in side.argmax(1)] for side in (a, b)), true, *most)
+
+
 def of_pos(*values):
     """(N, 2) probabilities with these for `pos`."""
     pos = np.array(values, np.float32)
@@ -22,7 +27,7 @@ def test_every_kind_of_text_is_shown_those_first_on_which_the_models_are_furthes
     a = of_pos(0.9, 0.6, 0.2, 0.1, 0.9, 0.8)
     b = of_pos(0.4, 0.1, 0.8, 0.2, 0.8, 0.6)
     true = ["pos", "pos", "pos", "pos", "pos", "pos"]
-    numbers, groups = choose(a, b, LABELS, true)
+    numbers, groups = chosen(a, b, LABELS, true)
     assert list(zip(numbers, groups, strict=True)) == [
         (0, "only A is right"),
         (1, "only A is right"),
@@ -34,12 +39,12 @@ def test_every_kind_of_text_is_shown_those_first_on_which_the_models_are_furthes
 
 
 def test_without_labels_texts_on_which_they_differ_come_first():
-    numbers, groups = choose(of_pos(0.9, 0.9, 0.1), of_pos(0.8, 0.3, 0.1), LABELS, None)
+    numbers, groups = chosen(of_pos(0.9, 0.9, 0.1), of_pos(0.8, 0.3, 0.1), LABELS, None)
     assert (numbers, groups) == ([1, 0, 2], ["they differ", "they agree", "they agree"])
 
 
 def test_a_class_that_no_model_knows_is_wrong_for_both():
-    assert choose(of_pos(0.9), of_pos(0.1), LABELS, ["other"]) == ([0], ["both are wrong"])
+    assert chosen(of_pos(0.9), of_pos(0.1), LABELS, ["other"]) == ([0], ["both are wrong"])
 
 
 @given(st.integers(0, 60), st.integers(0, 12), st.integers(0, 100))
@@ -47,10 +52,10 @@ def test_as_many_as_there_is_room_for_none_twice_and_room_shared(n, most, seed):
     stream = np.random.default_rng(seed)
     a, b = of_pos(*stream.random(n)), of_pos(*stream.random(n))
     true = [LABELS[one] for one in stream.integers(0, 2, n)]
-    numbers, groups = choose(a.reshape(n, 2), b.reshape(n, 2), LABELS, true, most)
+    numbers, groups = chosen(a.reshape(n, 2), b.reshape(n, 2), LABELS, true, most)
     assert len(numbers) == len(set(numbers)) == min(n, most)
-    sizes = dict.fromkeys(choose(a.reshape(n, 2), b.reshape(n, 2), LABELS, true, n)[1], 0)
-    for group in choose(a.reshape(n, 2), b.reshape(n, 2), LABELS, true, n)[1]:
+    sizes = dict.fromkeys(chosen(a.reshape(n, 2), b.reshape(n, 2), LABELS, true, n)[1], 0)
+    for group in chosen(a.reshape(n, 2), b.reshape(n, 2), LABELS, true, n)[1]:
         sizes[group] += 1
     shown = {group: groups.count(group) for group in sizes}
     # A group has fewer than another only where it has no more texts, or by the last one that there was room for.

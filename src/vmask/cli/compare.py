@@ -208,7 +208,7 @@ def _of_evaluations(args: argparse.Namespace) -> Comparison:
                 f"{folder} has no {SCORES}, so it is no evaluation. To compare models, name the data too: "
                 "vmask compare DIR_A DIR_B DATA"
             )
-    of_data = [name for name in ("split", "text", "label", "ranking") if getattr(args, name)]
+    of_data = [name for name in ("split", "text", "label", "label_separator", "ranking") if getattr(args, name)]
     if extra := [*given(args, EvaluateConfig, WorkersConfig, ReadConfig), *nested_options(args), *of_data]:
         flag = extra[0].replace("__", ".").replace("_", "-")
         raise ConfigError(f"--{flag} is for models, and these are evaluations, measured already. Leave it out.")

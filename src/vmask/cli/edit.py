@@ -121,7 +121,7 @@ def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifie
         name = wanted if wanted in dataset.splits else "dev"
         split = dataset.splits[name]
         return edit_cost(before, after, split.texts, split.labels, f"{dataset.name} {name}")
-    columns = {"text": args.text, "label": args.label}
+    columns = {"text": args.text, "label": args.label, "label_separator": args.label_separator}
     where = {"split": args.split, "data_dir": args.data_dir, "reading": reading_of(args)}
     data = load_data(args.data, before.about_, labelled=True, **where, **columns)
     for note in data.notes:
@@ -133,6 +133,8 @@ def _cost(args: argparse.Namespace, before: TextClassifier, after: TextClassifie
 
 
 def _show(cost: EditCost) -> None:
+    from vmask.data.label_sets import label_text
+
     difference = cost.difference
     if difference is not None:
         say_result(
@@ -140,7 +142,8 @@ def _show(cost: EditCost) -> None:
             f"({100 * difference.low:+.2f} to {100 * difference.high:+.2f}, p {difference.p:.3f}, "
             f"{cost.n:,} texts of {cost.data})"
         )
-    say_result(f"{len(cost.flips):,} of {cost.n:,} texts get another class")
+    what = "other labels" if cost.flips and isinstance(cost.flips[0].before, tuple) else "another class"
+    say_result(f"{len(cost.flips):,} of {cost.n:,} texts get {what}")
     for flip in cost.flips[:SHOWN_FLIPS]:
         text = flip.text if len(flip.text) <= 90 else f"{flip.text[:87]}..."
-        say_result(f"  {flip.before} -> {flip.after}: {text}")
+        say_result(f"  {label_text(flip.before)} -> {label_text(flip.after)}: {text}")

@@ -145,7 +145,7 @@ def count_of(evaluation: Evaluation) -> str:
 
 def show(evaluation: Evaluation, name: str, all_parts: bool) -> None:
     """Print a line with the scores of predictions, then tables."""
-    from vmask.evaluation.score_tables import confusion_table, score_tables, with_interval
+    from vmask.evaluation.score_tables import confusion_table, label_table, score_tables, with_interval
 
     totals = [
         f"{score.metric.replace('_', ' ')} {with_interval(score, 4)}" for score in evaluation.scores if not score.by
@@ -154,6 +154,8 @@ def show(evaluation: Evaluation, name: str, all_parts: bool) -> None:
     say_result(f"{'  '.join(totals)}  {count_of(evaluation)}{many}  ({name})".strip())
     if totals and (confusion := confusion_table(evaluation)) is not None:
         print_rich(confusion)
+    if totals and (labels := label_table(evaluation)) is not None:
+        print_rich(labels)
     for table in score_tables(evaluation, all_parts, line_width()):
         print_rich("")
         print_rich(table)
@@ -289,6 +291,7 @@ def data_of(args: argparse.Namespace, about: Mapping[str, Any]) -> Data:
         split=args.split,
         text=args.text,
         label=args.label,
+        label_separator=args.label_separator,
         data_dir=args.data_dir,
         labelled=not args.unlabelled,
         reading=reading_of(args),

@@ -253,6 +253,7 @@ def _is_folder_of_files(args: argparse.Namespace) -> bool:
 def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[str], Callable[[], int | None], str]:
     """The same as `_texts` for a split of a dataset or of a folder."""
     from vmask.data.datasets import load_dataset
+    from vmask.data.label_columns import recorded_separator
     from vmask.data.recorded_source import split_of
     from vmask.data.targets import LabelBins
 
@@ -266,6 +267,7 @@ def _dataset(args: argparse.Namespace, about: dict[str, Any]) -> tuple[Iterator[
         **dataclasses.asdict(reading_of(args)),
         split=split_of(Path(args.input), about),
         label_bins=LabelBins(()),
+        label_separator=recorded_separator(known),
     )
     split = args.split or "test"
     if split not in dataset.splits:

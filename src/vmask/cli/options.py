@@ -128,9 +128,16 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_columns(parser: argparse.ArgumentParser, fallback: str) -> None:
-    """Add `--text` and `--label`."""
+    """Add `--text`, `--label` and `--label-separator`."""
     parser.add_argument("--text", metavar="COLUMN", help=f"column with the texts [{fallback}]")
-    parser.add_argument("--label", metavar="COLUMN", help=f"column with the labels [{fallback}]")
+    parser.add_argument(
+        "--label", metavar="COLUMN", help=f"column with the labels; several of 0 and 1: a,b,c [{fallback}]"
+    )
+    parser.add_argument(
+        "--label-separator",
+        metavar="TEXT",
+        help=f"what stands between the labels of a text that may have several; none: one label a text [{fallback}]",
+    )
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:

@@ -95,6 +95,7 @@ def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
     labels = config["labels"]
     names = [str(label) for label in labels]
     lines = [" ".join(name.split()) for name in names]  # a label may have a line feed
+    thresholds = config.get("thresholds")
     trained_on, note = config["about"].get("text"), note_once(args)
     texts = chain.from_iterable(read_texts(source, args, trained_on, note) for source in args.input)
     size = CHUNK if "-" in args.input else chunk_size(config)  # what is typed or comes slowly is answered soon
@@ -104,6 +105,9 @@ def _print_stream(args: argparse.Namespace, where: WorkersConfig) -> int:
         for shard, rows in with_jobs(share, PredictWork(), numbered(chunks(texts, size))):
             empty += sum(not text.strip() for text in shard.texts)
             for text, row in zip(shard.texts, rows.tolist(), strict=True):
+                if thresholds is not None:
+                    _print_several(args, text, row, labels, thresholds)
+                    continue
                 best = answered(row, abstention.threshold)
                 read, answers = read + 1, answers + (best is not None)
                 if args.json:
@@ -148,7 +152,8 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
     size = chunk_size(config, explained=columns.explain)
     how = {"words": columns.explain_words, "method": explain.method, **explain.options} if explain else {}
     file = AnswersFile(out, {"model": digest_of(config), "column": table.text, "at once": size, **how}, args.overwrite)
-    added = AnswerColumns(config["labels"], columns, table.columns, abstention.threshold)
+    thresholds = config.get("thresholds")
+    added = AnswerColumns(config["labels"], columns, table.columns, abstention.threshold, thresholds)
     if kind == ".xlsx" and not table.streamed:
         found = table.size()
         check_excel(out.name, found.rows, len(table.columns) + len(added.types), found.longest)
@@ -158,7 +163,7 @@ def _write_table(args: argparse.Namespace, where: WorkersConfig) -> int:
         say(args, f"{out}: going on after {file.rows:,} rows")
     commas = kind != ".csv" or not table.files or table_kind(table.files[0]) != ".csv"
     delimiter = "," if commas else delimiter_of(table.content(table.files[0]))
-    summary = _Summary(config["labels"], added.names, file.rows, abstention)
+    summary = _Summary(config["labels"], added.names, file.rows, abstention, thresholds is not None)
     with (
         sharing(where, [folder], args.device) as share,
         file.opened(),
@@ -226,15 +231,31 @@ def _advancing(args: argparse.Namespace, table: InputTable, done: int) -> Iterat
 class _Summary:
     """What was written."""
 
-    def __init__(self, labels: Sequence[Any], columns: Mapping[str, str], resumed: int, abstention: Abstention) -> None:
+    def __init__(
+        self,
+        labels: Sequence[Any],
+        columns: Mapping[str, str],
+        resumed: int,
+        abstention: Abstention,
+        several: bool,
+    ) -> None:
         self.rows, self.unsure, self.resumed = 0, 0, resumed
-        self._columns, self._abstention = columns, abstention
+        self._columns, self._abstention, self._several = columns, abstention, several
         self._counts: Counter[Any] = Counter(dict.fromkeys(labels, 0))
 
     def add(self, values: Mapping[str, Sequence[Any]]) -> None:
         """Count the labels of some rows."""
+        from vmask.data.label_columns import BETWEEN
+
         labels = values[self._columns["label"]]
         self.rows += len(labels)
+        if self._several:  # each label of a row counts
+            self._counts.update(
+                name
+                for label in labels
+                for name in ([None] if label is None else label.split(BETWEEN) if label else ["no label"])
+            )
+            return
         self._counts.update(labels)
         probabilities = values[self._columns["probability"]]
         self.unsure += sum(a is None and p is not None for a, p in zip(labels, probabilities, strict=True))
@@ -275,13 +296,14 @@ def chunk_size(config: Mapping[str, Any], explained: bool = False) -> int:
 
 def _abstention(args: argparse.Namespace, folder: Path, config: dict[str, Any]) -> Abstention:
     """From which probability on texts are answered, and what comes of it on dev, as far as the model knows it."""
-    from vmask.config import make
-    from vmask.inference.abstention import Abstention, read_threshold, threshold_of
+    from vmask.config import SINGLE_LABEL, make
+    from vmask.inference.abstention import Abstention, check_abstains, read_threshold, threshold_of
     from vmask.inference.probability_config import AbstainConfig
     from vmask.persistence.model_folder import WEIGHTS, check_files
     from vmask.persistence.predictor_io import read_dev_answers
 
     options = make(AbstainConfig, given(args, AbstainConfig))
+    check_abstains(config.get("task", SINGLE_LABEL), options.abstain, options.abstain_accuracy)
     threshold = read_threshold(config.get("abstain_below")) if options.abstain is None else options.abstain
     if not threshold and options.abstain_accuracy is None:
         return Abstention()
@@ -290,6 +312,21 @@ def _abstention(args: argparse.Namespace, folder: Path, config: dict[str, Any]) 
         threshold = threshold_of(answers, options.abstain_accuracy)
     assert threshold is not None
     return Abstention(threshold, {} if answers is None else answers.at(threshold))
+
+
+def _print_several(
+    args: argparse.Namespace, text: str, row: list[float], labels: Sequence[Any], thresholds: Sequence[float]
+) -> None:
+    """Print the labels of a text that may have several: those whose probability reaches their threshold, or none."""
+    from vmask.data.label_columns import BETWEEN
+
+    reached = [number for number, (one, least) in enumerate(zip(row, thresholds, strict=True)) if one >= least]
+    if args.json:
+        probabilities = {str(label): one for label, one in zip(labels, row, strict=True)}
+        print_json({"labels": [labels[number] for number in reached], "probabilities": probabilities})
+        return
+    names = BETWEEN.join(" ".join(str(labels[number]).split()) for number in reached)
+    say_result(f"{names}\t{BETWEEN.join(f'{row[number]:.4f}' for number in reached)}\t{' '.join(text.split())}")
 
 
 def read_texts(

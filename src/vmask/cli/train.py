@@ -26,7 +26,7 @@ from vmask.cli.options import (
     given,
     reading_of,
 )
-from vmask.config import DataConfig, LabelConfig, SplitConfig, TrackConfig, TrainConfig, make
+from vmask.config import MULTI_LABEL, DataConfig, LabelConfig, SplitConfig, TrackConfig, TrainConfig, make
 from vmask.data.streams import packer_of
 from vmask.inference.probability_config import ProbabilityConfig
 from vmask.masks import MASKS
@@ -153,6 +153,7 @@ def _train(args: argparse.Namespace, out: Path, options: dict[str, Any], tracker
         data_dir=args.data_dir,
         text=args.text,
         label=args.label,
+        label_separator=args.label_separator,
         **dataclasses.asdict(reading_of(args)),
         split=split,
         label_bins=classes.label_bins,
@@ -239,7 +240,8 @@ def _trained_before(
         return None
     config = read_config(out)
     about = config["about"]
-    if config["plan"] != classifier.plan().to_dict() or about.get("dataset_fingerprint") != dataset.fingerprint:
+    plan = classifier.plan().for_task(dataset.task)
+    if config["plan"] != plan.to_dict() or about.get("dataset_fingerprint") != dataset.fingerprint:
         return None
     return TextClassifier.load(out, args.device), {name: about[name] for name in SCORES if name in about}
 
@@ -299,11 +301,16 @@ def _check_options(args: argparse.Namespace, options: dict[str, Any]) -> None:
 
 def _data_notes(dataset: Any) -> Iterator[str]:
     """Facts about the data that matter for a score: columns, absent and dominant classes."""
+    from vmask.data.labels import flat_labels
+
     if dataset.card is None:
         yield f"texts from column '{dataset.text}', labels from column '{dataset.label}'"
     for name, split in dataset.splits.items():
-        if missing := [label for label in dataset.labels if label not in set(split.labels)]:
+        present = set(flat_labels(split.labels))
+        if missing := [label for label in dataset.labels if label not in present]:
             yield f"{name} has no text of {', '.join(missing[:5])}: its score says nothing about that."
+    if dataset.task == MULTI_LABEL:
+        return  # labels do not compete; what is rare is in the table of labels
     label, count = Counter(dataset.splits["train"].labels).most_common(1)[0]
     share = count / len(dataset.splits["train"])
     if share > SKEWED:
@@ -323,6 +330,13 @@ def _summarise(
     line = f"dev accuracy {result['dev_accuracy']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
     if "test_accuracy" in result:
         line += f", test accuracy {result['test_accuracy']:.4f} (n {result['test_n']:,})"
+    if "dev_micro_f1" in result:
+        line = f"dev micro F1 {result['dev_micro_f1']:.4f} (epoch {result['best_epoch']} of {result['epochs']})"
+        if "test_micro_f1" in result:
+            line += (
+                f", test micro F1 {result['test_micro_f1']:.4f}, macro F1 {result['test_macro_f1']:.4f}, all labels of "
+                f"a text right {result['test_accuracy']:.4f} (n {result['test_n']:,})"
+            )
     say_result(line)
     for line in (*describe_calibration(result.get("calibration")), *describe_abstention(result.get("abstention"))):
         say_result(line)

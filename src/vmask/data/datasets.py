@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from vmask._core.parsing import read_text
-from vmask.config import SplitConfig, make
+from vmask.config import MULTI_LABEL, SINGLE_LABEL, SplitConfig, make
+from vmask.data import label_sets
 from vmask.data.card import CARD, Card, card_folder, card_names, load_card, override
 from vmask.data.config import ReadConfig
 from vmask.data.duplicates import conflict_notes, copies_note, near_note
+from vmask.data.label_columns import NONE
 from vmask.data.labels import Source, read_source
 from vmask.data.patterns import files_of, is_pattern, read_files
 from vmask.data.rationales import read_trees
@@ -57,7 +59,7 @@ class Dataset:
     text: str
     """The column with the texts."""
     label: str
-    """The column with the labels; empty if there is none."""
+    """The column with the labels, or several with commas between; empty if there is none."""
     defaults: dict[str, Any] = field(default_factory=dict)
     """What the card says about the fields of `DataConfig`; empty for a user's own file."""
     reading: ReadConfig = field(default_factory=ReadConfig)
@@ -68,6 +70,13 @@ class Dataset:
     """Ranges of numbers that the labels were made of; without edges, labels that were taken as they are."""
     weights: list[float] | None = None
     """Weight of each row of train in the loss, if a column has them."""
+    label_separator: str = NONE
+    """How several labels of a text are written, see `vmask.data.label_columns`; `none` for one label a text."""
+
+    @property
+    def task(self) -> str:
+        """How many labels a text has."""
+        return SINGLE_LABEL if self.label_separator == NONE else MULTI_LABEL
 
 
 def load_dataset(
@@ -80,6 +89,7 @@ def load_dataset(
     split: SplitConfig | None = None,
     label_bins: int | LabelBins | None = None,
     weight: str | None = None,
+    label_separator: str | None = None,
     **reading: Any,
 ) -> Dataset:
     """Load a dataset.
@@ -93,11 +103,13 @@ def load_dataset(
             the Hugging Face hub.
         data_dir: a folder with a folder for each dataset; by default the variable VMASK_DATA.
         text: the column with the texts; guessed by default.
-        label: the column with the labels; guessed by default.
+        label: the column with the labels; several columns of 0 and 1, commas between; guessed by default.
         require_labels: False to accept data without labels; then nothing is split.
         split: which rows stay together where splits are held out.
         label_bins: number of classes to make of a column of numbers, see `LabelConfig`; or the classes themselves.
         weight: column with the weight of each row in training.
+        label_separator: what stands between the labels of a text that may have several; `none` to take each cell as
+            one label; guessed by default. An empty cell is then a text without labels.
         **reading: `encoding` and `sheet`, see `vmask.config.ReadConfig`.
 
     Raises:
@@ -119,6 +131,7 @@ def load_dataset(
         require_labels,
         columns=columns,
         quantities=label_bins is not None,
+        separator=label_separator,
     )
     splits, notes, labels = read.splits, (*files.notes, *read.notes), read.labels
     bins = LabelBins(()) if label_bins == 0 else label_bins
@@ -158,6 +171,7 @@ def load_dataset(
         split=how,
         label_bins=bins if isinstance(bins, LabelBins) else None,
         weights=None if weight is None else weights_of(splits["train"], weight),
+        label_separator=read.label_separator,
     )
 
 
@@ -178,8 +192,8 @@ def weights_of(part: Split, column: str) -> list[float]:
 
 def _strata(bins: int | LabelBins | None, splits: Mapping[str, Split], part: Split) -> list[str]:
     """What is kept in proportion where splits are drawn: the classes; of numbers, ranges of those of all rows."""
-    if bins is None:
-        return part.labels
+    if bins is None or label_sets.are_sets(part.labels):
+        return list(label_sets.strata(part.labels))
     whole = splits.get("train") or splits["all"]
     count = bins if isinstance(bins, int) else bins.count
     if isinstance(bins, int) or (count and all(to_number(label) is not None for label in whole.labels)):
@@ -202,6 +216,7 @@ def load_table(
     label: str | None = None,
     require_labels: bool = True,
     label_bins: LabelBins | None = None,
+    label_separator: str | None = None,
     **reading: Any,
 ) -> Split:
     """Load all rows of a file, or of several by a pattern, without splitting them, such as to score a model on them.
@@ -211,7 +226,8 @@ def load_table(
     """
     files = _Files(_reading(reading))
     source = files.table(path, text, label, require_labels)
-    read = read_source(source, text or source.text, label or source.label, require_labels, to_learn=False)
+    label = label or source.label
+    read = read_source(source, text or source.text, label, require_labels, to_learn=False, separator=label_separator)
     (split,) = read.splits.values()
     split = dataclasses.replace(split, notes=(*files.notes, *read.notes))
     return split if label_bins is None or not split.labels else binned(split, label_bins)

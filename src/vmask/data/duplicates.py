@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vmask._core.wording import plural
+from vmask.data.label_sets import label_text
 from vmask.data.near_duplicates import SIMILAR, near_groups
 from vmask.errors import short
 
@@ -93,7 +94,8 @@ def conflict_notes(splits: Mapping[str, Split]) -> tuple[str, ...]:
     if not found:
         return ()
     examples = "; ".join(
-        ", ".join(f"{id} ({short(label)})" for _, _, id, label in conflict.rows[:3]) for conflict in found[:_LISTED]
+        ", ".join(f"{id} ({short(label_text(label))})" for _, _, id, label in conflict.rows[:3])
+        for conflict in found[:_LISTED]
     )
     more = "" if len(found) <= _LISTED else " …"
     has = "text has" if len(found) == 1 else "texts have"

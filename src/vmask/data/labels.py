@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -13,6 +12,22 @@ from vmask._core.parsing import has_lone_surrogate
 from vmask._core.wording import plural
 from vmask.data.card import Card
 from vmask.data.columns import format_columns
+from vmask.data.label_columns import (
+    COLUMNS,
+    EMPTY,
+    LISTS,
+    NONE,
+    bit_columns,
+    guess_bit_columns,
+    guess_separator,
+    label_set,
+    named_columns,
+    read_bits,
+    several_notes,
+    split_cell,
+)
+from vmask.data.label_sets import LabelSet, are_sets
+from vmask.data.label_sets import as_label as as_label
 from vmask.data.rationales import COLUMN, Spans, are_tokens, as_spans, join_tokens
 from vmask.data.readers import Row, guess_columns
 from vmask.data.splits import Split
@@ -47,7 +62,10 @@ class LabelledSplits:
     labels: tuple[str, ...]
     text: str
     label: str
+    """The column with the labels, or several with commas between; empty if there is none."""
     notes: tuple[str, ...]
+    label_separator: str = NONE
+    """How several labels of a text are written, see `vmask.data.label_columns`; `none` for one label a text."""
 
 
 def read_source(
@@ -58,22 +76,26 @@ def read_source(
     to_learn: bool = True,
     columns: Sequence[str] = (),
     quantities: bool = False,
+    separator: str | None = None,
 ) -> LabelledSplits:
     """Read all rows.
 
     Args:
         source: the rows.
         text: the column with the texts; guessed if None.
-        label: the column with the labels; guessed if None.
+        label: the column with the labels, or several with commas between; guessed if None.
         require_labels: False to accept rows without labels.
         to_learn: False if a model is only scored on the rows, so that a single label is enough.
         columns: further columns to keep.
         quantities: True to accept any number of labels, such as numbers of which classes are made.
+        separator: what stands between the labels of a text, `none` for one label a text; guessed if None.
 
     Raises:
         DataError: if no text is left, or the labels cannot be learnt from.
     """
     parts: dict[str, _SplitRows] = {}
+    asked = label
+    bits: tuple[str, ...] = ()
     for name, rows in source.splits.items():
         first = list(islice(rows, _LOOK_AT))
         if not first:
@@ -81,35 +103,105 @@ def read_source(
         if text in (None, "text") and are_tokens(first):
             rows = join_tokens(chain(first, rows), f"{source.name} ({name})")
             first = list(islice(rows, _LOOK_AT))
-        text, label = guess_columns(first, text, label, require_labels)
+        text, label, bits = _choose_columns(first, text, label, require_labels, separator)
         for column in (text, label):
             _check_characters(column, f"{source.name} ({name}): the name of a column")
         if name in ("train", "all"):
             _check_columns(columns, first)
-        parts[name] = _read_split(chain(first, rows), name, text, label, source, columns)
+        parts[name] = _read_split(chain(first, rows), name, text, label, source, bits, columns)
+    hint: str | None = label if bits and asked is None else ""
+    doubts: list[str] = []
+    if bits:
+        separator = COLUMNS
+    else:
+        separator, hint, doubts = _decide(parts, str(label), source, separator)
     with_labels = require_labels or not any(None in part.labels for part in parts.values())
     use_ids = _unique_ids(list(parts.values()))
     splits = {name: part.split(use_ids, with_labels) for name, part in parts.items()}
     notes = [note for name, part in parts.items() for note in part.notes(name, require_labels)]
-    for name, split in splits.items():
-        if not split.texts:
-            raise DataError(
-                f"No row of {source.name} ({name}) has a text in '{text}'"
-                + (f" and a label in '{label}'" if require_labels else "")
-                + ". Name the right columns with --text and --label."
-            )
+    if separator != NONE and with_labels:
+        told = [one for split in splits.values() for one in split.labels]
+        notes[:0] = several_notes(separator, str(label), told, hint or "")
+    notes += doubts
+    _check_texts(splits, source.name, text, label if require_labels else None)
     if not with_labels:
         return LabelledSplits(splits, (), text or "", label or "", tuple(notes))
-    labels = source.names or sort_labels({name for split in splits.values() for name in split.labels})
+    labels = source.names or sort_labels({name for split in splits.values() for name in flat_labels(split.labels)})
     if require_labels:
         main = splits.get("train") or splits["all"]
         _check_header(main.labels, str(label), source)
         if to_learn:
             _check_labels(main.labels, str(label), source, quantities)
-        seen = set(main.labels)
+        seen = set(flat_labels(main.labels))
         if unseen := [repr(name) for name in labels if name not in seen]:
             notes.append(f"No row of train has the label {', '.join(unseen)}.")
-    return LabelledSplits(splits, labels, text or "", label or "", tuple(notes))
+    return LabelledSplits(splits, labels, text or "", label or "", tuple(notes), separator)
+
+
+def _choose_columns(
+    first: Sequence[Row], text: str | None, label: str | None, require_labels: bool, separator: str | None
+) -> tuple[str, str | None, tuple[str, ...]]:
+    """The column of the texts, that of the labels, and the columns of 0 and 1 if the labels have one each."""
+    bits = named_columns(label, list(dict.fromkeys(column for row in first for column in row)))
+    if label is None and separator is None and require_labels:
+        bits = guess_bit_columns(first, text)
+    if not bits:
+        return (*guess_columns(first, text, label, require_labels), ())
+    taken = {*bits, *bit_columns(first, text), "id"}
+    others = [{column: row[column] for column in row if column not in taken or column == text} for row in first]
+    return guess_columns(others, text, None, want_label=False)[0], ",".join(bits), bits
+
+
+def _check_texts(splits: Mapping[str, Split], name: str, text: str | None, label: str | None) -> None:
+    for part, split in splits.items():
+        if not split.texts:
+            raise DataError(
+                f"No row of {name} ({part}) has a text in '{text}'"
+                + (f" and a label in '{label}'" if label is not None else "")
+                + ". Name the right columns with --text and --label."
+            )
+
+
+def _decide(
+    parts: Mapping[str, _SplitRows], column: str, source: Source, separator: str | None
+) -> tuple[str, str, list[str]]:
+    """Decide whether the cells of a column hold several labels, and read them so.
+
+    Returns:
+        What stands between labels, the cell from which that was guessed, and notes on what is in doubt.
+    """
+    cells = {cell for part in parts.values() for cell in part.labels if isinstance(cell, str)}
+    lists = any(isinstance(cell, tuple) for part in parts.values() for cell in part.labels)
+    guess = None
+    if lists:
+        if separator == NONE:
+            raise DataError(f"The column '{column}' of {source.name} holds lists, which are several labels. Join them.")
+        separator = LISTS
+    elif separator is None and not source.names:
+        guess = guess_separator(cells)
+    doubts = []
+    if guess is not None and guess.obvious:
+        separator = guess.separator
+    elif guess is not None:
+        doubts.append(
+            f"Some cells of '{column}' look like several labels, such as {short(guess.example, 40)}. Each is taken "
+            f"as one label; to split them: --label-separator '{guess.separator}'."
+        )
+    for part in parts.values():
+        part.labels = [_read_cell(cell, separator or NONE, source) for cell in part.labels]
+    return separator or NONE, guess.example if guess is not None and guess.obvious else "", doubts
+
+
+def _read_cell(cell: str | LabelSet | None, separator: str, source: Source) -> str | LabelSet | None:
+    """The label of a cell, or its labels; None if it is missing, and for one label also if it is empty."""
+    if separator == NONE or cell is None:
+        if isinstance(cell, str) and cell and source.names:
+            return _named(source.renamed.get(cell, cell), source.names, source.name)
+        return cell or None
+    found = cell if isinstance(cell, tuple) else split_cell(cell, separator)
+    if source.names:
+        found = tuple(sorted({_named(source.renamed.get(one, one), source.names, source.name) for one in found}))
+    return found
 
 
 @dataclass
@@ -119,7 +211,7 @@ class _SplitRows:
     prefix: str
     numbers: list[int] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    labels: list[str | None] = field(default_factory=list)
+    labels: list[str | LabelSet | None] = field(default_factory=list)
     ids: list[str | None] = field(default_factory=list)
     rationales: list[Spans | None] = field(default_factory=list)
     columns: dict[str, list[Any]] = field(default_factory=dict)
@@ -128,7 +220,7 @@ class _SplitRows:
     def split(self, use_ids: bool, with_labels: bool) -> Split:
         rows = [i for i, label in enumerate(self.labels) if label is not None or not with_labels]
         ids = [str(self.ids[i]) if use_ids else f"{self.prefix}-{self.numbers[i]}" for i in rows]
-        labels = [str(self.labels[i]) for i in rows] if with_labels else []
+        labels = [self.labels[i] for i in rows] if with_labels else []
         known = any(self.rationales[i] is not None for i in rows)
         rationales = [self.rationales[i] or () for i in rows] if known else None
         columns = {name: [values[i] for i in rows] for name, values in self.columns.items()}
@@ -154,7 +246,13 @@ def _check_columns(columns: Sequence[str], rows: Sequence[Row]) -> None:
 
 
 def _read_split(
-    rows: Iterable[Row], split: str, text: str, label: str | None, source: Source, columns: Sequence[str] = ()
+    rows: Iterable[Row],
+    split: str,
+    text: str,
+    label: str | None,
+    source: Source,
+    bits: Sequence[str],
+    columns: Sequence[str] = (),
 ) -> _SplitRows:
     part = _SplitRows("row" if split == "all" else split, columns={name: [] for name in columns})
     for number, row in enumerate(rows):
@@ -162,11 +260,10 @@ def _read_split(
         if not content.strip():
             part.without_text += 1
             continue
-        value = as_label(row.get(label)) if label is not None else None
         at = f"Row {number + 1} of {source.name} ({split})"
-        _check_characters(value, f"{at}: the label")
-        if value is not None and source.names:
-            value = _named(source.renamed.get(value, value), source.names, source.name)
+        value = read_bits(row, bits, at) if bits else _cell(row.get(label)) if label is not None else None
+        for one in value if isinstance(value, tuple) else (value,):
+            _check_characters(one, f"{at}: the label")
         part.numbers.append(number)
         part.texts.append(content)
         part.labels.append(value)
@@ -177,6 +274,19 @@ def _read_split(
         for name, values in part.columns.items():
             values.append(row.get(name))
     return part
+
+
+def _cell(value: Any) -> str | LabelSet | None:
+    """A label as a string; a list of labels as a tuple; an empty cell as an empty string, a missing one as None."""
+    if isinstance(value, (list, tuple)):
+        return label_set(value)
+    return EMPTY if isinstance(value, str) and not value.strip() else as_label(value)
+
+
+def flat_labels(labels: Iterable[Any]) -> Iterator[str]:
+    """The labels of texts one by one, where a text may have several."""
+    for label in labels:
+        yield from label if isinstance(label, tuple) else (label,)
 
 
 def _check_characters(name: str | None, what: str) -> None:
@@ -198,21 +308,6 @@ def _as_text(value: Any, column: str) -> str:
             f"The column '{column}' holds lists or objects, not texts. Name another with --text, or join them first."
         )
     return str(value)
-
-
-def as_label(value: Any) -> str | None:
-    """A label as a string, or None for a missing one.
-
-    >>> [as_label(v) for v in ("pos", 4, 4.0, "4.0", True, " ", float("nan"), None)]
-    ['pos', '4', '4', '4', 'true', None, None, None]
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = "" if value is None else str(value).strip()
-    if not text or text.lower() == "nan":
-        return None
-    # pandas writes integers this way as soon as one label is missing
-    return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
 
 
 def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
@@ -244,16 +339,26 @@ def _named(label: str, names: Sequence[str], dataset: str) -> str:
     )
 
 
-def _check_header(labels: Sequence[str], column: str, source: Source) -> None:
-    if source.header_row and column in labels:
+def _check_header(labels: Sequence[Any], column: str, source: Source) -> None:
+    if source.header_row and column in set(flat_labels(labels)):
         raise DataError(
             f"The first row of {source.name} looks like data: '{column}' is a label in other rows too. "
             "Put a row with the names of the columns before it, for example: text,label"
         )
 
 
-def _check_labels(labels: Sequence[str], column: str, source: Source, quantities: bool) -> None:
-    if len(set(labels)) < 2:
+def _check_labels(labels: Sequence[Any], column: str, source: Source, quantities: bool) -> None:
+    several = are_sets(labels)
+    labels = list(flat_labels(labels))
+    distinct = set(labels)
+    if not distinct:
+        raise DataError(f"No row of {source.name} has a label. Name another column with --label.")
+    if several and len(distinct) < 2:
+        raise DataError(
+            f"There is only one label in {source.name}, '{labels[0]}'. Texts with several labels need at least two; "
+            "for one question, yes or no, give a label to every row."
+        )
+    if len(distinct) < 2:
         raise DataError(
             f"All {len(labels):,} rows of {source.name} have the label '{labels[0]}'. A classifier needs "
             "at least two; name another column with --label."

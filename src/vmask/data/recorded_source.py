@@ -14,6 +14,7 @@ from vmask.config import SplitConfig, make, to_dict
 from vmask.data.card import card_names
 from vmask.data.config import ReadConfig
 from vmask.data.datasets import Dataset, load_dataset
+from vmask.data.label_columns import recorded_separator
 from vmask.data.patterns import files_of, is_pattern
 from vmask.data.targets import LabelBins
 from vmask.errors import DataError, FileMissing, VmaskError
@@ -27,6 +28,15 @@ def recorded_source(data: str, data_dir: str | None = None, reading: ReadConfig 
     places = [] if data in card_names() else _places(data, data_dir)
     how = {name: value for name, value in to_dict(reading or ReadConfig()).items() if value is not None}
     return {"source": data, **(_size_and_digest(places[0]) if places else {}), **({"reading": how} if how else {})}
+
+
+def columns_of(about: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the data that a model was trained on, as options of `load_dataset`."""
+    return {
+        "text": about.get("text"),
+        "label": about.get("label") or None,
+        "label_separator": recorded_separator(about),
+    }
 
 
 def dataset_of(
@@ -55,8 +65,7 @@ def dataset_of(
         return load_dataset(
             data,
             data_dir=data_dir,
-            text=known.get("text"),
-            label=known.get("label") or None,
+            **columns_of(known),
             split=recorded_split(about) if known else None,
             label_bins=recorded_bins(about) or LabelBins(()),
             **how,
@@ -71,12 +80,10 @@ def dataset_of(
         recorded = about.get("reading")
         if isinstance(recorded, Mapping):
             how = {**recorded, **{name: value for name, value in how.items() if value is not None}}
-        label = about.get("label") or None
         dataset = load_dataset(
             path,
             data_dir=data_dir,
-            text=about.get("text"),
-            label=label,
+            **columns_of(about),
             split=recorded_split(about),
             label_bins=recorded_bins(about) or LabelBins(()),
             **how,

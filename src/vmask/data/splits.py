@@ -28,8 +28,9 @@ class Split:
     """Texts with their labels."""
 
     texts: list[str]
-    labels: list[str]
-    """One per text; empty if the source has no labels and none are required."""
+    labels: list[Any]
+    """One per text, or a tuple of labels where it may have several; empty if the source has no labels and none are
+    required."""
     ids: list[str]
     """Ids of the rows: the `id` column if it is unique, else split and row number (`train-17`)."""
     notes: tuple[str, ...] = ()
@@ -257,6 +258,7 @@ def fingerprint(splits: Mapping[str, Split]) -> str:
         split = splits[name]
         for i, text in enumerate(split.texts):
             label = split.labels[i] if split.labels else ""
+            label = label if isinstance(label, str) else "\x1f".join(("", *label))
             digest.update("\0".join((name, split.ids[i], label, text, "")).encode("utf-8", "surrogatepass"))
             if split.rationales is not None:
                 digest.update(repr(split.rationales[i]).encode())

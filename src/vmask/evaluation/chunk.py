@@ -31,12 +31,13 @@ class ExplainedShard(Shard):
     Attributes:
         explanations: one per text, by method.
         rationales: for each text the spans that people marked; None without rationales.
-        labels: number of the true class of each text; None without labels.
+        labels: (N,) number of the true class of each text; with several labels a text (N, C) whether it has each; None
+            without labels.
     """
 
     explanations: Mapping[str, Sequence[Explanation]]
     rationales: Sequence[Spans] | None
-    labels: NDArray[np.int64] | None
+    labels: NDArray[Any] | None
 
 
 @dataclass(frozen=True)

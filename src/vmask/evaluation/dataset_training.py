@@ -10,17 +10,22 @@ import numpy as np
 import torch
 
 from vmask.classifier import TextClassifier
-from vmask.config import to_dict
+from vmask.config import MULTI_LABEL, to_dict
 from vmask.data.datasets import Dataset, Split
+from vmask.data.label_sets import indicators
+from vmask.data.labels import flat_labels
 from vmask.inference.abstention import selective
+from vmask.metrics.accuracy import accuracy
+from vmask.metrics.macro_f1 import macro_f1
+from vmask.metrics.micro_f1 import micro_f1
 from vmask.training.calibrate import calibration_effect
 from vmask.training.progress import ProgressCallback
 
 SCORES = (
-    *("dataset", "dev_accuracy", "best_epoch", "epochs", "seconds", "coverage", "test_accuracy", "test_n"),
-    *("calibration", "abstention"),
+    *("dataset", "dev_accuracy", "dev_micro_f1", "best_epoch", "epochs", "seconds", "coverage"),
+    *("test_accuracy", "test_micro_f1", "test_macro_f1", "test_n", "calibration", "abstention"),
 )
-"""Keys of what `describe_training` returns."""
+"""Keys of what `describe_training` returns; F1 where a text may have several labels."""
 
 
 def fit_dataset(
@@ -65,8 +70,15 @@ def describe_training(
         "seconds": round(seconds, 1),
         "coverage": classifier.data_["coverage"],
     }
+    best = classifier.history_[classifier.best_epoch_ - 1]
+    several = dataset.task == MULTI_LABEL
+    if several:
+        result["dev_micro_f1"] = best["dev_micro_f1"]
     if test is not None and len(test):
-        scores = {"test_accuracy": _score_test(classifier, test), "test_n": len(test)}
+        scores: dict[str, Any] = (
+            _label_scores(classifier, test) if several else {"test_accuracy": _score_test(classifier, test)}
+        )
+        scores["test_n"] = len(test)
         result |= scores
         for callback in callbacks:
             callback.scores(scores)
@@ -79,6 +91,7 @@ def describe_training(
         **result,
         "text": dataset.text,
         "label": dataset.label,
+        **({"label_separator": dataset.label_separator} if several else {}),
         "dataset_fingerprint": dataset.fingerprint,
         "notes": list(dataset.notes),
         "split": to_dict(dataset.split),
@@ -107,3 +120,14 @@ def _score_test(classifier: TextClassifier, test: Split) -> float:
         sure = probabilities.max(1).values.numpy()
         classifier.about_["abstention"]["on_test"] = selective(sure, right, predictor.abstain_below)
     return float(right.mean())
+
+
+def _label_scores(classifier: TextClassifier, test: Split) -> dict[str, float]:
+    """Accuracy and F1 on texts that may have several labels."""
+    names = [*classifier.classes_.tolist(), *sorted(set(flat_labels(test.labels)) - set(classifier.classes_.tolist()))]
+    true, predicted = indicators(test.labels, names), indicators(classifier.predict(test.texts), names)
+    return {
+        "test_accuracy": accuracy(true, predicted),
+        "test_micro_f1": micro_f1(true, predicted),
+        "test_macro_f1": macro_f1(true, predicted),
+    }

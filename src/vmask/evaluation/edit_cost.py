@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from vmask.classifier import TextClassifier
-from vmask.data.labels import as_label
+from vmask.data.label_sets import comparable
 from vmask.evaluation.result import without_nan
 from vmask.evaluation.statistics import Difference, paired_difference
 
@@ -81,13 +81,18 @@ def edit_cost(
         labels: their classes, or None.
         data: name of the texts.
     """
-    return compare_predictions(texts, before.predict(texts).tolist(), after.predict(texts).tolist(), labels, data)
+    return compare_predictions(texts, _predicted(before, texts), _predicted(after, texts), labels, data)
+
+
+def _predicted(classifier: TextClassifier, texts: Sequence[str]) -> list[Any]:
+    found = classifier.predict(texts)
+    return found if isinstance(found, list) else list(found.tolist())
 
 
 def compare_predictions(
     texts: Sequence[str], old: Sequence[Any], new: Sequence[Any], labels: Sequence[Any] | None, data: str = ""
 ) -> EditCost:
-    """Compare predicted classes of texts, one for each, before and after an edit.
+    """Compare predicted classes of texts, one for each, or a tuple of labels for each, before and after an edit.
 
     Args:
         texts: the texts.
@@ -103,7 +108,7 @@ def compare_predictions(
     )
     if labels is None:
         return EditCost(len(texts), float("nan"), float("nan"), None, flips, data)
-    truth = [as_label(label) for label in labels]
-    right = [np.array([as_label(a) == b for a, b in zip(one, truth, strict=True)], float) for one in (old, new)]
+    truth = [comparable(label) for label in labels]
+    right = [np.array([comparable(a) == b for a, b in zip(one, truth, strict=True)], float) for one in (old, new)]
     difference = paired_difference(right[1], right[0])
     return EditCost(len(texts), float(right[0].mean()), float(right[1].mean()), difference, flips, data)

@@ -11,6 +11,7 @@ from vmask import __version__
 from vmask._core.random_streams import numpy_stream
 from vmask.config import EvaluateConfig, WorkersConfig, make, to_dict
 from vmask.errors import ConfigError
+from vmask.evaluation.label_scores import label_scores
 from vmask.evaluation.resolve import ALL, Named, fitting, names, plugins, ways_of_hiding
 from vmask.evaluation.result import Evaluation
 from vmask.evaluation.run import FLOOR, Kept, Run
@@ -90,14 +91,15 @@ def evaluate(
         for name, method in _instances(EXPLAINERS, {**plugins(EXPLAINERS, explainers), FLOOR: {}}).items()
     }
     predictors = [as_predictor(each, labels) for each in models]
+    first = predictors[0]
     if batch_size is not None:
         predictors = [predictor.batched(batch_size) for predictor in predictors]
-    if any(list(predictor.labels) != list(predictors[0].labels) for predictor in predictors):
+    if any((*predictor.labels, predictor.task) != (*first.labels, first.task) for predictor in predictors):
         raise ConfigError(
             "These models have different labels, so they are not trainings of one model. Evaluate them separately."
         )
     hides = ways_of_hiding(predictors[0], hide)
-    texts = texts_of(data, split, getattr(models[0], "about_", {}), labelled)
+    texts = texts_of(data, split, getattr(models[0], "about_", {}), labelled, predictors[0].labels)
     sample = np.sort(numpy_stream(config.seed, "evaluate").permutation(len(texts.texts))[: config.n])
     subjects = [
         # Agreement over training seeds is measured once, between the first model and the others.
@@ -140,7 +142,8 @@ def evaluate(
         ids=texts.ids,
         sample=sample.tolist(),
         labels=list(predictors[0].labels),
-        confusion=[] if subjects[0].labels is None else [confusion(subject) for subject in subjects],
+        confusion=[table for subject in subjects if subject.labels is not None and (table := confusion(subject))],
+        by_label=[rows for subject in subjects if (rows := label_scores(subject))],
         words={name: words for name, words in results[0][1].items() if name in run.used},
         facts=facts,
         notes=tuple(notes),

@@ -25,6 +25,7 @@ import numpy as np
 from vmask._core.random_streams import numpy_stream
 from vmask.config import LARGEST_SEED, check_positive, option
 from vmask.data.datasets import Dataset
+from vmask.data.label_sets import are_sets
 from vmask.data.rationales import Spans
 from vmask.data.splits import Split
 from vmask.errors import ConfigError, DataError
@@ -159,6 +160,8 @@ def planted_splits(
     options = options or PlantOptions()
     if len(dataset.labels) < 2:
         raise DataError("Words can be planted only in texts of at least two classes. Give labelled texts.")
+    if are_sets(dataset.splits["train"].labels):
+        raise DataError("Words are planted for one label a text, and these texts may have several. Give other texts.")
     words = words_to_plant(dataset.labels, _texts(dataset), options.seed, known)
     shares = {"train": options.share, "dev": options.share, "test": 1.0}
     return {name: plant(dataset.splits[name], words, name, share, options) for name, share in shares.items()}

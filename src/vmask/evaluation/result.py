@@ -86,7 +86,9 @@ class Evaluation:
         ids: ids of all texts.
         sample: numbers of the explained texts.
         labels: the classes.
-        confusion: for each model the confusion matrix (C, C), true classes as rows; empty without true labels.
+        confusion: for each model the confusion matrix (C, C), true classes as rows; empty without true labels,
+            and where a text may have several.
+        by_label: for each model the scores of every label, where a text may have several, see `label_scores`.
         words: for each explanation method the most important words over all texts (SP-LIME), `absolute` and by class.
         facts: data, models and options of the evaluation.
         notes: remarks for the user, such as metrics left out and why.
@@ -101,6 +103,7 @@ class Evaluation:
     words: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    by_label: Sequence[Sequence[Mapping[str, Any]]] = ()
 
     def __repr__(self) -> str:
         models = f"{len(self.found)} models, " if len(self.found) > 1 else ""
@@ -129,6 +132,7 @@ class Evaluation:
             first,
             found=tuple(series for evaluation in evaluations for series in evaluation.found),
             confusion=[table for evaluation in evaluations for table in evaluation.confusion],
+            by_label=[rows for evaluation in evaluations for rows in evaluation.by_label],
             facts={**first.facts, "models": sum(len(evaluation.found) for evaluation in evaluations)},
             notes=tuple(dict.fromkeys(note for evaluation in evaluations for note in evaluation.notes)),
         )
@@ -237,6 +241,7 @@ class Evaluation:
                     "scores": [dataclasses.asdict(score) for score in self.scores],
                     "labels": list(self.labels),
                     "confusion": self.confusion,
+                    **({"by_label": self.by_label} if self.by_label else {}),
                     "words": dict(self.words),
                     "notes": list(self.notes),
                     "ids": list(self.ids),
@@ -298,7 +303,9 @@ class Evaluation:
                     values = np.array(_with_nan(row["values"]), np.float64)
                     models[row["model"]][key] = Series(values, key[3], key[1], key[2], row["over"])
             names = ("metrics", "ids", "sample", "labels", "confusion", "words", "facts")
-            evaluation = cls(tuple(models), **{name: saved[name] for name in names}, notes=tuple(saved["notes"]))
+            by_label = _with_nan(saved.get("by_label", []))
+            named = {name: saved[name] for name in names}
+            evaluation = cls(tuple(models), **named, by_label=by_label, notes=tuple(saved["notes"]))
             # Scores as saved: values are stored with fewer digits, so intervals computed from them would differ.
             evaluation.__dict__["scores"] = [_score_of(score) for score in saved["scores"]]
             return evaluation
@@ -339,9 +346,19 @@ _SCORE = {
     **dict.fromkeys(("value", "low", "high", "wide_low", "wide_high"), (*NUMBER, NOTHING)),
     "n": int,
 }
+_LABEL = {
+    **{"label": (str, bool, *NUMBER), "threshold": NUMBER, "support": int, "predicted": int},
+    **dict.fromkeys(("precision", "recall", "f1"), (*NUMBER, NOTHING)),
+}
 _SAVED = {
     **{"metrics": Values(dict), "ids": [str], "sample": [int], "labels": [(str, bool, *NUMBER)], "facts": dict},
-    **{"confusion": [[[int]]], "words": Values(Values((list, dict))), "notes": [str], "scores": [_SCORE]},
+    **{
+        "confusion": [[[int]]],
+        "by_label": [[_LABEL]],
+        "words": Values(Values((list, dict))),
+        "notes": [str],
+        "scores": [_SCORE],
+    },
 }
 
 
@@ -395,4 +412,6 @@ def _with_nan(value: Any) -> Any:
     """Numbers or nested lists of them, with NaN for None."""
     if isinstance(value, list):
         return [_with_nan(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _with_nan(item) for key, item in value.items()}
     return float("nan") if value is None else value

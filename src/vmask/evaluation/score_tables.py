@@ -151,6 +151,23 @@ def confusion_table(evaluation: Evaluation) -> Table | None:
     return table
 
 
+def label_table(evaluation: Evaluation) -> Table | None:
+    """Scores of every label, where a text may have several; None otherwise, and for several models."""
+    from rich.table import Table
+
+    if len(evaluation.by_label) != 1:
+        return None
+    table = Table("label", "precision", "recall", "F1", "support", "predicted", "threshold", box=None)
+    table.header_style = "bold"
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in evaluation.by_label[0]:
+        scores = (number(row[name]) for name in ("precision", "recall", "f1"))
+        counts = (f"{row[name]:,}" for name in ("support", "predicted"))
+        table.add_row(str(row["label"]), *scores, *counts, number(row["threshold"]))
+    return table
+
+
 def comparison_table(comparison: Comparison) -> Table:
     """Both models' numbers, the difference and its p-value."""
     from rich.table import Table

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask._core.random_streams import numpy_stream
-from vmask.data.labels import as_label
+from vmask.data.label_sets import comparable
 from vmask.errors import ConfigError
 from vmask.export.hidden import ExportReader
 from vmask.inference.contract import Doc
+from vmask.inference.decisions import leading, predicted_labels
 from vmask.inference.predictor import TextPredictor
 from vmask.inference.visibility import claimed_ids, hidden_words
 
@@ -100,7 +101,9 @@ def verify(
         raise ConfigError(HIDES_NOTHING)
     pool = _Pool(predictor.prepare, claimed, list(predictor.word_counts()))
     ask = answer or (lambda asked: predictor.predict_docs(predictor.prepare(asked)))
-    return _verified(pool, ask, predictor.labels, texts, labels, exchanges, seed, tolerance, progress)
+    return _verified(
+        pool, ask, predictor.labels, texts, labels, exchanges, seed, tolerance, progress, predictor.thresholds
+    )
 
 
 def verify_export(
@@ -131,7 +134,9 @@ def verify_export(
     """
     words = dict.fromkeys(word for doc in reader.prepare(list(texts)) for word in doc.words)
     pool = _Pool(reader.prepare, reader.claimed, list(words))
-    return _verified(pool, answer, reader.labels, texts, labels, exchanges, seed, tolerance, progress)
+    return _verified(
+        pool, answer, reader.labels, texts, labels, exchanges, seed, tolerance, progress, reader.thresholds
+    )
 
 
 def _verified(
@@ -144,6 +149,7 @@ def _verified(
     seed: int,
     tolerance: float,
     progress: Callable[[int], None] | None,
+    thresholds: NDArray[np.float64] | None,
 ) -> Verification:
     rng = numpy_stream(seed, "verify")
     docs = pool.prepare(list(texts))
@@ -183,9 +189,13 @@ def _verified(
             )
     accuracy = None
     if labels is not None:
-        best = np.concatenate([ask(list(texts[at : at + BATCH])).argmax(1) for at in range(0, len(texts), BATCH)])
-        names = [as_label(label) for label in classes]
-        right = [names[one] == as_label(label) for one, label in zip(best, labels, strict=True)]
+        rows = np.concatenate([ask(list(texts[at : at + BATCH])) for at in range(0, len(texts), BATCH)])
+        best = leading(rows) if thresholds is None else rows
+        right = [
+            comparable(classes[one] if thresholds is None else predicted_labels(one, classes, thresholds))
+            == comparable(label)
+            for one, label in zip(best, labels, strict=True)
+        ]
         accuracy = sum(right) / len(right)
     kept += len(docs) - len(within)
     return Verification(

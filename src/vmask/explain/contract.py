@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vmask.config import NoOptions, to_dict
 from vmask.errors import short
 from vmask.inference.contract import Doc, Predictor
+from vmask.inference.decisions import leading, thresholds_of
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -85,12 +86,15 @@ class Explainer:
         Args:
             predictor: the model.
             docs: the texts.
-            targets: number of the class to explain for each text; by default the predicted one.
+            targets: number of the class to explain for each text; by default the predicted one, or with several labels
+                a text the leading one, see `vmask.inference.decisions`.
             seed: random seed; random numbers derive from the seed and the text, not from the other texts.
             hide: how words are hidden, one of `HIDES`, for methods that hide words.
         """
         # A method that hides words asks about the visible ones alone: nothing depends on the others.
         asked = [doc.visible_part() for doc in docs] if self.hides else docs
+        if targets is None and len(asked) and (thresholds := thresholds_of(predictor)) is not None:
+            targets = leading(predictor.predict_docs(asked), thresholds).tolist()
         for doc, explanation in zip(docs, self._explained(predictor, asked, targets, seed, hide), strict=True):
             yield explanation if doc.hidden is None else explanation.with_hidden(doc)
 
@@ -155,7 +159,10 @@ class Explainer:
 
 
 def classes_of(probabilities: NDArray[np.float32], targets: Sequence[int] | None) -> list[int]:
-    """Class to explain for each text: the given target, or the class with the highest probability (N, C)."""
+    """Class to explain for each text: the given target, or the class with the highest probability (N, C).
+
+    With several labels a text `Explainer.explain` gives targets always.
+    """
     return probabilities.argmax(1).tolist() if targets is None else [int(target) for target in targets]
 
 

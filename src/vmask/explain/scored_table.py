@@ -9,14 +9,17 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmask._core.wording import unused_name
+from vmask.data.label_columns import BETWEEN
 from vmask.data.table_chunks import TableChunk
 from vmask.data.writers import Columns
 from vmask.explain.contract import Explanation
 from vmask.explain.shards import ExplainWork
 from vmask.inference.answers_file import Answers, AnswersFile
 from vmask.inference.config import PredictConfig
+from vmask.inference.decisions import leading, predicted_labels
 from vmask.inference.work import Map, PredictWork, Shard
 
 DIGITS = 6
@@ -70,6 +73,7 @@ class AnswerColumns:
         config: which columns.
         taken: the columns of the input; a new column of the same name gets `_predicted` behind its name.
         threshold: probability of the predicted class below which there is no label; None for always.
+        thresholds: (C,) probability from which each label is predicted, where a text may have several; else None.
 
     Attributes:
         names: names of the columns by what is in them.
@@ -77,10 +81,17 @@ class AnswerColumns:
     """
 
     def __init__(
-        self, labels: Sequence[Any], config: PredictConfig, taken: Columns, threshold: float | None = None
+        self,
+        labels: Sequence[Any],
+        config: PredictConfig,
+        taken: Columns,
+        threshold: float | None = None,
+        thresholds: Sequence[float] | None = None,
     ) -> None:
         self._labels, self._config, self._threshold = labels, config, threshold
+        self._thresholds = None if thresholds is None else np.array(thresholds)
         kind = type(labels[0]) if len({type(label) for label in labels}) == 1 else float
+        kind = kind if thresholds is None else str
         kinds: dict[str, Any] = {"label": kind, "probability": float}
         if config.probabilities:
             kinds |= dict.fromkeys((f"probability_{label}" for label in labels), float)
@@ -103,10 +114,8 @@ class AnswerColumns:
     def of(self, texts: Sequence[str | None], answers: Answers) -> dict[str, list[Any]]:
         """The values of the columns for some rows; None where the text is missing."""
         rows = answers.probabilities.astype(float).round(DIGITS)
-        best = answers.probabilities.argmax(1)
-        sure = answers.probabilities.max(1) >= np.float32(self._threshold or 0.0)
-        labels = [self._labels[i] if here else None for i, here in zip(best, sure, strict=True)]
-        values: list[list[Any]] = [labels, rows[range(len(rows)), best].tolist()]
+        best = leading(answers.probabilities, self._thresholds)
+        values: list[list[Any]] = [self._predicted(answers, best), rows[range(len(rows)), best].tolist()]
         if self._config.probabilities:
             values += rows.T.tolist()
         if self._config.explain:
@@ -114,6 +123,14 @@ class AnswerColumns:
             values += [[of_text[side] for of_text in words] for side in (0, 1)]
         present = [text is not None for text in texts]
         return {name: _spread(column, present) for name, column in zip(self.types, values, strict=True)}
+
+    def _predicted(self, answers: Answers, best: NDArray[np.int64]) -> list[Any]:
+        """The label of each text, or all of them."""
+        if self._thresholds is None:
+            sure = answers.probabilities.max(1) >= np.float32(self._threshold or 0.0)
+            return [self._labels[i] if here else None for i, here in zip(best, sure, strict=True)]
+        names = [str(label) for label in self._labels]
+        return [BETWEEN.join(predicted_labels(row, names, self._thresholds)) for row in answers.probabilities]
 
 
 def _spread(values: Sequence[Any], present: Sequence[bool]) -> list[Any]:

@@ -32,15 +32,21 @@ tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
 session = onnxruntime.InferenceSession(folder / "model.onnx")
 
 """
+PRINTED = """\
+for text, row in zip(texts, probabilities):
+    print(labels[row.argmax()], f"{row.max():.4f}", text, sep="\\t")
+```
+"""
+"""End of the code where each text has one label."""
 ONNX = (
     _LOAD
     + """\
 texts = ["a text", "another text, somewhat longer"]
 ids = np.array([encoding.ids for encoding in tokenizer.encode_batch(texts)], dtype=np.int64)
 (probabilities,) = session.run(None, {"ids": ids})
-for text, row in zip(texts, probabilities):
-    print(labels[row.argmax()], f"{row.max():.4f}", text, sep="\\t")
-```
+"""
+    + PRINTED
+    + """\
 
 `model.onnx` takes `ids`, int64 (texts, words), padded with 0 behind the text, and gives `probabilities`, float32
 (texts, labels), in the order of `labels` in `config.json`. `tokenizer.json` cuts texts into words, numbers them, drops
@@ -68,6 +74,32 @@ def spaced(text):
     return re.sub(config["segmenter"]["run"], words, text)
 
 
+"""
+SEVERAL = """\
+for text, row in zip(texts, probabilities):
+    print([(labels[i], f"{row[i]:.4f}") for i in np.flatnonzero(row >= thresholds)], text, sep="\\t")
+```
+"""
+HF_SEVERAL = """\
+## Run it
+
+An ordinary checkpoint: vmask is not needed, `pip install transformers torch`.
+
+```python
+import json
+from pathlib import Path
+
+from transformers import pipeline
+
+folder = Path(".")  # where this file is
+thresholds = json.loads((folder / "config.json").read_text(encoding="utf-8"))["vmask"]["thresholds"]
+classify = pipeline("text-classification", model=str(folder), truncation=True, top_k=None)
+for text, answers in zip(texts := ["a text", "another text, somewhat longer"], classify(texts)):
+    print([(one["label"], f"{one['score']:.4f}") for one in answers if one["score"] >= thresholds[one["label"]]], text)
+```
+
+A text may have several labels or none: each has a probability of its own, and a threshold from which it is predicted.
+Texts are cut after {max_tokens} tokens, as in training; `truncation=True` does it.
 """
 
 HF = """\
@@ -99,9 +131,9 @@ inputs = {
     "attention_mask": np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64),
 }
 (probabilities,) = session.run(None, inputs)
-for text, row in zip(texts, probabilities):
-    print(labels[row.argmax()], f"{row.max():.4f}", text, sep="\\t")
-```
+"""
+    + PRINTED
+    + """\
 
 `tokenizer.json` adds the special tokens, cuts long texts and pads a batch.
 """
@@ -112,7 +144,7 @@ def onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
     """The card of a word model in ONNX, as Markdown: facts of the model, notes on the export, code to run it."""
     assert isinstance(trained.predictor, WordPredictor)
     segmenter = trained.predictor.tokenizer.segmenter
-    return _card(trained, "ONNX", notes, ONNX if segmenter is None else _segmented(segmenter))
+    return _card(trained, "ONNX", notes, _for_task(trained, ONNX if segmenter is None else _segmented(segmenter)))
 
 
 def _segmented(segmenter: Segmenter) -> str:
@@ -132,7 +164,20 @@ def _segmented(segmenter: Segmenter) -> str:
 
 def encoder_onnx_card(trained: TrainedModel, notes: Sequence[str]) -> str:
     """The card of an encoder in ONNX."""
-    return _card(trained, "ONNX", notes, ENCODER_ONNX)
+    return _card(trained, "ONNX", notes, _for_task(trained, ENCODER_ONNX))
+
+
+def _for_task(trained: TrainedModel, use: str) -> str:
+    """The code of an ONNX file, with thresholds where a text may have several labels."""
+    if trained.predictor.thresholds is None:
+        return use
+    facts = 'labels = json.loads((folder / "config.json").read_text(encoding="utf-8"))["labels"]\n'
+    several = (
+        'config = json.loads((folder / "config.json").read_text(encoding="utf-8"))\n'
+        'labels, thresholds = config["labels"], np.array(config["thresholds"])\n'
+    )
+    note = "A text may have several labels or none: each is predicted from a threshold of its own.\n"
+    return use.replace(facts, several).replace(PRINTED, SEVERAL) + f"\n{note}"
 
 
 def hf_card(trained: TrainedModel, notes: Sequence[str], masked: bool) -> str:
@@ -140,7 +185,10 @@ def hf_card(trained: TrainedModel, notes: Sequence[str], masked: bool) -> str:
     head = (
         "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags: [vmask, interpretability]\n---\n\n"
     )
-    use = HF.replace("{max_tokens}", str(trained.data["max_tokens"])) + (FOLDED if masked else "")
+    several = trained.predictor.thresholds is not None
+    use = (HF_SEVERAL if several else HF).replace("{max_tokens}", str(trained.data["max_tokens"])) + (
+        FOLDED if masked else ""
+    )
     return head + _card(trained, "a Hugging Face checkpoint", notes, use)
 
 

@@ -17,7 +17,7 @@ from vmask.export.card import encoder_onnx_card
 from vmask.export.folder import CARD, CONFIG, TOKENIZER
 from vmask.export.hf import does_nothing, folded_network, sample_texts, seam_table, unfoldable
 from vmask.export.hidden import write_hidden
-from vmask.export.onnx import FIX, MODEL, check_installed, export_module, in_batches, onnx_session
+from vmask.export.onnx import FIX, MODEL, check_installed, export_module, in_batches, labels_and_task, onnx_session
 from vmask.export.verify import check_predictions, copy_to_cpu, nothing_to_fold
 from vmask.inference.output import ToProbabilities, to_probabilities
 from vmask.inference.piece_predictor import PiecePredictor
@@ -120,7 +120,7 @@ def write_encoder_onnx(trained: TrainedModel, folder: Path) -> Written:
     (folder / CARD).write_text(encoder_onnx_card(trained, (note,)), encoding="utf-8")
     files = sorted(file.name for file in folder.iterdir())
     config = {
-        "labels": list(predictor.labels),
+        **labels_and_task(trained),
         "max_tokens": predictor.tokenizer.max_tokens,
         "inputs": {name: {"type": "int64", "shape": ["batch", "tokens"]} for name in ("input_ids", "attention_mask")},
         "outputs": {"probabilities": {"type": "float32", "shape": ["batch", len(predictor.labels)]}},

@@ -52,7 +52,7 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     labels = [str(label) for label in predictor.labels]
     network.config.id2label = dict(enumerate(labels))
     network.config.label2id = {label: number for number, label in enumerate(labels)}
-    network.config.problem_type = "single_label_classification"
+    network.config.problem_type = f"{predictor.task}_classification"  # the names of transformers
     with quiet():
         network.save_pretrained(folder)
     for file in folder.iterdir():
@@ -67,6 +67,8 @@ def write_hf(trained: TrainedModel, folder: Path) -> Written:
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
     files = sorted({*(file.name for file in folder.iterdir()), CONFIG})
     config["vmask"] = {"version": __version__, "export": "hf", "mask": name, "files": files}
+    if predictor.thresholds is not None:
+        config["vmask"]["thresholds"] = dict(zip(labels, predictor.thresholds.tolist(), strict=True))
     (folder / CONFIG).write_text(to_json(config), encoding="utf-8")
     return Written(True, difference, (note,))
 
@@ -184,13 +186,14 @@ def hf_answers(folder: Path) -> Callable[[Sequence[str]], NDArray[np.float32]]:
     """The same as a function of the texts, with the files read once."""
     network = load_pretrained("AutoModelForSequenceClassification", str(folder), dtype=torch.float32).eval()
     tokenizer = load_pretrained("AutoTokenizer", str(folder))
+    task = str(network.config.problem_type or "").removesuffix("_classification")
 
     @torch.no_grad()
     def answers(texts: Sequence[str]) -> NDArray[np.float32]:
         rows = []
         for text in texts:
             logits = network(**tokenizer(text, truncation=True, return_tensors="pt")).logits
-            rows.append(to_probabilities(logits).numpy())
+            rows.append(to_probabilities(logits, task=task).numpy())
         probabilities: NDArray[np.float32] = np.concatenate(rows)
         return probabilities
 

@@ -47,11 +47,13 @@ class ExportReader:
         tokenizer: the tokenizer of the folder.
         claimed: (V,) whether the export says that it sees an id.
         labels: the classes, in the order of the probabilities.
+        thresholds: (C,) probability from which each label is predicted, where a text may have several; else None.
     """
 
     tokenizer: Any
     claimed: NDArray[np.bool_]
     labels: list[Any]
+    thresholds: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, folder: Path) -> ExportReader:
@@ -77,12 +79,17 @@ class ExportReader:
                 raise ValueError(f"{HIDDEN} has ids that its tokenizer does not know")
             claimed[list(hidden.values())] = False
             labels = facts.get("labels") or [facts["id2label"][str(at)] for at in range(len(facts["id2label"]))]
+            given = facts.get("thresholds") or facts["vmask"].get("thresholds")
+            given = [given[label] for label in labels] if isinstance(given, dict) else given
+            thresholds = np.array(given, np.float64) if given else None
+            if thresholds is not None and thresholds.shape != (len(labels),):
+                raise ValueError("it has another number of thresholds than of labels")
         except (DataError, OSError, AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise ExportError(f"{folder} is damaged: {error}. Export it again.") from None
         except Exception as error:  # what the tokenizers library raises for a damaged file
             raise ExportError(f"{folder / TOKENIZER} cannot be read: {error}. Export it again.") from None
         tokenizer.no_padding()
-        return cls(tokenizer, claimed, list(labels))
+        return cls(tokenizer, claimed, list(labels), thresholds)
 
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Texts as the export reads them; special tokens belong to no word."""

@@ -20,6 +20,7 @@ from torch import nn
 from vmask import __version__
 from vmask._core.files import sha256, to_json
 from vmask._core.parsing import read_json
+from vmask.config import MULTI_LABEL
 from vmask.errors import ExportError, MissingExtra
 from vmask.export import Written
 from vmask.export.card import onnx_card
@@ -226,7 +227,7 @@ def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, f
     segmenter = tokenizer.segmenter
     cut = {} if segmenter is None else {"segmenter": {**segmenter.record(), "run": segmenter.run}}
     return {
-        "labels": labels,
+        **labels_and_task(trained),
         "max_words": tokenizer.max_words,
         "cleaning": tokenizer.cleaning,
         **cut,
@@ -242,6 +243,13 @@ def _config(trained: TrainedModel, tokenizer: WordTokenizer, graph: WordGraph, f
             "sha256": {name: sha256(folder / name) for name in files if name != CARD},
         },
     }
+
+
+def labels_and_task(trained: TrainedModel) -> dict[str, Any]:
+    """The labels in the `config.json` of an export; where a text may have several, the threshold of each."""
+    thresholds = trained.predictor.thresholds
+    several = {} if thresholds is None else {"task": MULTI_LABEL, "thresholds": thresholds.tolist()}
+    return {"labels": list(trained.labels), **several}
 
 
 def _translations() -> dict[Any, Any]:

@@ -15,9 +15,10 @@ import numpy as np
 from vmask._core.files import remove_folder, sha256
 from vmask._core.locks import taking_turns
 from vmask.classifier import TextClassifier
+from vmask.config import MULTI_LABEL
 from vmask.data.datasets import Dataset
 from vmask.data.splits import Split
-from vmask.errors import VmaskError
+from vmask.errors import ConfigError, VmaskError
 from vmask.evaluation.dataset_training import fit_dataset
 from vmask.evaluation.explanation_cache import KeptExplanations
 from vmask.evaluation.measure import evaluate
@@ -118,7 +119,13 @@ class Worker:
             return Product(error=message, trace=traceback.format_exc())
 
     def _dataset(self, name: str) -> Dataset:
-        return self.sources.dataset(name)
+        dataset = self.sources.dataset(name)
+        if dataset.task == MULTI_LABEL:
+            raise ConfigError(
+                f"The texts of {name} may have several labels, and a grid is for one label a text. Train and measure "
+                "such models by `vmask train` and `vmask evaluate`."
+            )
+        return dataset
 
     def _options(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Options with the paths of word vectors and the words of lists."""

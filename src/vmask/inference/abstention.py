@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vmask._core.wording import plural
+from vmask.config import MULTI_LABEL
 from vmask.errors import ConfigError, ModelFolderError, short
 
 DEV_CONFIDENCE, DEV_RIGHT = "dev.confidence", "dev.right"
@@ -154,6 +155,25 @@ def answered(row: Sequence[float], threshold: float | None) -> int | None:
     """The number of the predicted class of a row of probabilities; None below the threshold."""
     best = max(range(len(row)), key=row.__getitem__)
     return best if threshold is None or np.float32(row[best]) >= np.float32(threshold) else None
+
+
+def check_abstains(task: str, *wanted: float | None) -> None:
+    """Raise ConfigError if a model that may give a text no label at all is to leave out answers too."""
+    if task == MULTI_LABEL and any(one is not None for one in wanted):
+        raise ConfigError(
+            "abstain is for one label a text. Where a text may have several, each has a threshold of its own already. "
+            "Leave it out."
+        )
+
+
+def without_unsure(labels: NDArray[Any], probabilities: NDArray[np.float32], abstain: float | None) -> NDArray[Any]:
+    """Labels (N,), with None in place of those whose probability (N, C) is below `abstain`, if that is given."""
+    if abstain is None:
+        return labels
+    check_share(abstain, "abstain")
+    answers: NDArray[Any] = labels.astype(object)
+    answers[probabilities.max(1) < np.float32(abstain)] = None
+    return answers
 
 
 def check_share(value: Any, name: str) -> None:

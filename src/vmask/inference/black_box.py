@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vmask.config import HIDES
 from vmask.errors import ConfigError, DataError, UnknownName
-from vmask.inference.contract import BasePredictor, Doc
+from vmask.inference.contract import MULTI_LABEL, BasePredictor, Doc
 from vmask.text.segmenters import WIDE, find_segmenter
 from vmask.text.words import readable, whole_words
 
@@ -28,6 +28,8 @@ class BlackBox(BasePredictor):
         batch_size: maximum number of texts per call.
         segmenter: cuts scripts without spaces into words: `jieba`, `sudachi`, `pythainlp` or `icu`; with `none` each
             Chinese and Japanese character is a word.
+        thresholds: for probabilities of labels of which a text may have several, the probability from which each is
+            predicted; None if each text has one class.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class BlackBox(BasePredictor):
         mask_token: str | None = None,
         batch_size: int = 512,
         segmenter: str = "none",
+        thresholds: Sequence[float] | None = None,
     ) -> None:
         self.segmenter = find_segmenter(segmenter)
         self.predict_proba = predict_proba
@@ -45,6 +48,8 @@ class BlackBox(BasePredictor):
         if labels is not None:  # numpy numbers are not JSON values
             labels = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
         self._labels = labels
+        if thresholds is not None:
+            self.task, self.thresholds = MULTI_LABEL, np.asarray(thresholds, np.float64)
         self._stand_in = {"remove": "", "unk": unk_token, "mask": mask_token}
         self.hides = tuple(hide for hide in HIDES if self._stand_in.get(hide) is not None)
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-SINGLE_LABEL = "single_label"
-"""The task in which every text has exactly one class, and probabilities sum to 1."""
+from vmask.config import MULTI_LABEL as MULTI_LABEL
+from vmask.config import SINGLE_LABEL as SINGLE_LABEL
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,15 @@ class Predictor(Protocol):
 
     @property
     def task(self) -> str:
-        """The task: `single_label`, in which each text has exactly one class."""
+        """How many labels a text has.
+
+        `single_label`: exactly one, and probabilities sum to 1. `multi_label`: any number, each of which is decided on
+        its own, by a probability and a threshold.
+        """
+
+    @property
+    def thresholds(self) -> NDArray[np.float64] | None:
+        """(C,) the probability from which each label is predicted, of a `multi_label` task; else None."""
 
     @property
     def hides(self) -> Sequence[str]:
@@ -110,6 +118,7 @@ class BasePredictor:
 
     Attributes:
         task: the task.
+        thresholds: (C,) probability from which each label is predicted, of a `multi_label` task; else None.
         hides: supported ways of hiding words.
         ranks_words: whether it has its own importance of words.
         has_gradients: whether gradients at the seam are available.
@@ -117,6 +126,7 @@ class BasePredictor:
     """
 
     task: str = SINGLE_LABEL
+    thresholds: NDArray[np.float64] | None = None
     hides: Sequence[str] = ("remove",)
     ranks_words: bool = False
     has_gradients: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from vmask.errors import ConfigError, did_you_mean, short
+from vmask.errors import ConfigError, VmaskWarning, did_you_mean, short
 from vmask.inference.piece_predictor import PiecePredictor
 from vmask.inference.predictor import TextPredictor, WordPredictor
 from vmask.text.pieces import PieceTokenizer
@@ -282,3 +283,13 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
         raise ConfigError(f"The pattern {short(pattern)} is no regular expression: {error}.") from None
+
+
+def warn_of(edited: Edited) -> None:
+    """Warn of words that an edit does not reach, and of those that it reaches too."""
+    if edited.unknown:
+        named = ", ".join(edited.unknown[:10])
+        warnings.warn(f"The model does not know {len(edited.unknown):,} of these words: {named}.", VmaskWarning, 3)
+    if edited.also:
+        named = ", ".join(edited.also[:10])
+        warnings.warn(f"These words share a piece with an edited word and change too: {named}.", VmaskWarning, 3)

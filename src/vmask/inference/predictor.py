@@ -20,7 +20,7 @@ from vmask.inference import many_texts
 from vmask.inference.abstention import DevAnswers
 from vmask.inference.cached_reader import cached_reader
 from vmask.inference.calibration import Calibration
-from vmask.inference.contract import BasePredictor, Doc
+from vmask.inference.contract import MULTI_LABEL, BasePredictor, Doc
 from vmask.inference.gradients import MAX_POSITIONS, AtSeam, look
 from vmask.inference.output import to_probabilities
 from vmask.inference.perturb import Rows, Spelling, answers, as_kept
@@ -67,12 +67,13 @@ class TextPredictor(BasePredictor):
         self, model: MaskedClassifier, labels: Sequence[Any], device: torch.device, pad_length: int = 0
     ) -> None:
         self.model = model.to(device).eval()
-        self.labels = tuple(labels)
+        self.labels, self.task = tuple(labels), model.task
         self.device = device
         self.pad_length = pad_length
         self.calibration: Calibration | None = None
         self.dev_answers: DevAnswers | None = None
         self.abstain_below: float | None = None
+        self.thresholds = np.full(len(self.labels), 0.5) if self.task == MULTI_LABEL else None
         self._visible: tuple[Any, Tensor | None, NDArray[np.bool_] | None] = (None, None, None)
 
     @property
@@ -101,7 +102,7 @@ class TextPredictor(BasePredictor):
     def with_edits(self, edits: Tensor | None) -> Self:
         """As `edited`, at once: what is stored of the importance of words stays that of before."""
         clone = copy.copy(self)
-        clone.model = MaskedClassifier(self.model.encoder, self.model.mask).eval()
+        clone.model = MaskedClassifier(self.model.encoder, self.model.mask, self.model.task).eval()
         clone.model.edits = None if edits is None else edits.to(self.device, torch.int8)
         return clone
 
@@ -195,7 +196,7 @@ class TextPredictor(BasePredictor):
 
     def output(self, logits: Tensor) -> Tensor:
         """(B, C) probabilities from logits (B, C): the one place where a prediction of this model gets them."""
-        return to_probabilities(logits, self.calibration)
+        return to_probabilities(logits, self.calibration, self.task)
 
     def checked_output(self, logits: Tensor) -> NDArray[np.float32]:
         """(B, C) probabilities from logits (B, C).

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from vmask.config import SINGLE_LABEL
 from vmask.errors import NoWordScores
 
 
@@ -115,6 +116,7 @@ class WordMask(nn.Module):
         restarts: whether the classifier is trained from its first weights, once the annealing is over.
         ranks: whether the scores rank words; a method without a ranking raises an error instead of giving constants.
         version: version of its numbers; raised when they change on purpose, to distinguish older results.
+        task: how many labels a text has; set before `set_classes`.
         progress: progress of the annealing, from 0 to 1; set by the training loop, read by schedules.
         baseline: (D,) vector in place of what is hidden of a word; None for zeros.
     """
@@ -131,6 +133,7 @@ class WordMask(nn.Module):
         super().__init__()
         self.dim = dim
         self.options = options
+        self.task = SINGLE_LABEL
         self.progress = 0.0
         self.baseline: Tensor | None
         kind = getattr(options, "baseline", "zero")

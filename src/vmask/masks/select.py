@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vmask.config import check_positive, option
+from vmask.config import MULTI_LABEL, check_positive, option
 from vmask.errors import ConfigError
 from vmask.masks import MASKS
 from vmask.masks._baseline import BaselineOptions
@@ -59,7 +59,8 @@ class Select(WordMask):
 
     A gate belongs to the word type: the log odds of `G_t = 1` are `net(x_t) + scale * (|e(x_t)| - offset)`, a small
     network on the word's vector and the size of the word's evidence. The evidence e (C,) is what a word says about the
-    classes by itself: an additive classifier, `softmax(sum_t e(x_t) / sqrt(T))`, learns it beside the other one.
+    classes by itself: an additive classifier, `softmax(sum_t e(x_t) / sqrt(T))`, learns it beside the other one. With
+    several labels a text it is `sigmoid(prior + sum_t e(x_t) / sqrt(T))`, with a learnt number a label as the prior.
 
     While the training anneals, gates are drawn, and `multiplier * KL(q(G|x) || Bernoulli(pi))` is added to the loss.
     The multiplier starts high, so that no word is visible, and follows the constraint (dual ascent in its logarithm):
@@ -85,6 +86,7 @@ class Select(WordMask):
         self.net = ScoreNet(dim, options.hidden, options.activation)
         self.evidence = nn.Linear(dim, options.hidden)
         self.classes = nn.Linear(options.hidden, 2)
+        self.register_parameter("prior", None)
         self.log_scale = nn.Parameter(torch.ones(()))
         self.offset = nn.Parameter(torch.ones(()))
         self.multiplier: Tensor
@@ -94,7 +96,9 @@ class Select(WordMask):
 
     def set_classes(self, classes: int) -> None:
         """Make the evidence one for this number of classes."""
-        self.classes = nn.Linear(self.options.hidden, classes)
+        several = self.task == MULTI_LABEL
+        self.classes = nn.Linear(self.options.hidden, classes, bias=not several)
+        self.prior = nn.Parameter(torch.zeros(classes)) if several else None
 
     @classmethod
     def is_soft(cls, options: SelectOptions) -> bool:
@@ -122,10 +126,13 @@ class Select(WordMask):
         return logits
 
     def evidence_of(self, table: Tensor, dropout: float = 0.0) -> Tensor:
-        """(U, C) what words with these vectors (U, D) say about the classes by themselves; it sums to 0."""
+        """(U, C) what words with these vectors (U, D) say about the classes by themselves.
+
+        It sums to 0 where classes exclude each other.
+        """
         hidden = functional.dropout(torch.tanh(self.evidence(table)), dropout)
         evidence: Tensor = self.classes(hidden)
-        return evidence - evidence.mean(1, keepdim=True)
+        return evidence if self.prior is not None else evidence - evidence.mean(1, keepdim=True)
 
     @torch.no_grad()
     def calibrate(self, table: Tensor, counts: Tensor) -> None:
@@ -152,7 +159,8 @@ class Select(WordMask):
             return self.seen(visible, x, scores, 0 * logits.sum() if self.training else logits.new_zeros(()))
         scale = _GATES[self.options.gate](spread(logits, x), self.options.tau)
         masked = self.seen(scale, x, scores, self._penalty(logits, x))
-        return replace(masked, logits=_summed(evidence, x))
+        summed = _summed(evidence, x)
+        return replace(masked, logits=summed if self.prior is None else summed + self.prior)
 
     def _penalty(self, logits: Tensor, x: Embedded) -> Tensor:
         """() the multiplier times the divergence from the prior, after a step of the multiplier."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vmask.data.rationales import Spans
 from vmask.explain.contract import Explanation
 from vmask.inference.contract import Doc, Predictor
+from vmask.inference.decisions import predictions, thresholds_of
 
 
 class Questions:
@@ -76,7 +77,8 @@ class Case:
         again: explains the same texts by the same method with another seed; None if the method is not random.
         others: explain the same texts for the same classes with models of other training seeds.
         seed: the seed of these explanations.
-        labels: number of the true class of each text; None without labels.
+        labels: (N,) number of the true class of each text; with several labels a text (N, C) whether it has each; None
+            without labels.
         randomized: explains the same texts for the same classes with the same seed, but the model's weights randomized,
             by depth; None if the weights are not known.
     """
@@ -89,7 +91,7 @@ class Case:
     again: Callable[[int], Sequence[Explanation]] | None = None
     others: Sequence[Callable[[], Sequence[Explanation]]] = field(default_factory=tuple)
     seed: int = 0
-    labels: NDArray[np.int64] | None = None
+    labels: NDArray[Any] | None = None
     randomized: Callable[[], Mapping[str, Sequence[Explanation]]] | None = None
 
     @property
@@ -137,6 +139,19 @@ class Case:
                 row[order[:count]] = not hidden
             keep.append(rows)
         return keep
+
+    def decisions(self, answers: NDArray[Any]) -> NDArray[Any]:
+        """(N, S) number of the predicted class, given probabilities (N, S, C) of each text.
+
+        With several labels a text: whether the explained label of each is predicted.
+        """
+        found = predictions(self.questions.predictor, answers)
+        return found if found.ndim == 2 else found[np.arange(len(found)), :, list(self.targets)]
+
+    @property
+    def several(self) -> bool:
+        """Whether a text may have several labels."""
+        return thresholds_of(self.questions.predictor) is not None
 
     def _of_target(self, answers: Sequence[NDArray[np.float32]]) -> list[NDArray[np.float64]]:
         return [rows[:, target].astype(np.float64) for rows, target in zip(answers, self.targets, strict=True)]

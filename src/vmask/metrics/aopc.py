@@ -8,7 +8,7 @@ Definition: the mean over k = 1 … K (or as many words as the text has) of p(wh
     in the mean. A text without words has no value. Three more readings of the same predictions: `k=K` is the last
     drop alone; `second softmax` is the mean where all probabilities pass through a softmax once more, as in an
     evaluation that takes probabilities for logits; `equal confidence`, with the option `temperature` T, is the mean
-    with p^(1/T), normalised, in place of p.
+    with p^(1/T), normalised, in place of p. The last two need one label a text, and are left out with several.
 Citation: Samek et al., Evaluating the Visualization of What a Deep Neural Network Has Learned, TNNLS 2017, divide by
     K + 1, with the term of k = 0; so does Nguyen, NAACL 2018. Chen and Ji, EMNLP 2020, hide the top 5 words.
 Limits: every model has an upper and a lower limit of its own that no explanation passes, so values of two models do not
@@ -32,7 +32,7 @@ from vmask.config import check_positive, option
 from vmask.metrics import METRICS
 from vmask.metrics._temperature import second_softmax, tempered
 from vmask.metrics._tops import TopOptions
-from vmask.metrics.contract import ExplanationMetric
+from vmask.metrics.contract import ExplanationMetric, Subject
 
 if TYPE_CHECKING:
     from vmask.metrics._case import Case
@@ -59,6 +59,12 @@ class Aopc(ExplanationMetric):
     hides = True
     across_models = False
 
+    def unfit(self, subject: Subject) -> str:
+        """A temperature needs classes that exclude each other."""
+        if subject.several and self.options.temperature is not None:
+            return "temperature is for one label a text, whose probabilities sum to 1"
+        return ""
+
     def measure(self, case: Case) -> Mapping[str, NDArray[Any]]:
         """A value per text for each reading."""
         counts = [range(1, min(self.options.k, len(doc.spans)) + 1) for doc in case.docs]
@@ -73,8 +79,10 @@ class Aopc(ExplanationMetric):
                     for rows, target in zip(answers, case.targets, strict=True)
                 ]
             ),
-            "second softmax": _mean_drops([second_softmax(rows) for rows in answers], case.targets),
         }
+        if case.several:
+            return readings
+        readings["second softmax"] = _mean_drops([second_softmax(rows) for rows in answers], case.targets)
         temperature = self.options.temperature
         if temperature is not None:
             at_temperature = [tempered(rows, temperature) for rows in answers]

@@ -5,6 +5,8 @@ Range: 0 to 1
 Direction: lower is better
 Definition: texts are sorted into bins of equal width by the probability of their predicted class. The error is the mean
     over bins, weighed by their texts, of the distance between mean probability and share of right predictions.
+    With several labels a text each label of each text is sorted by its probability, and compared with the share of
+    texts that have the label.
 Citation: Guo, Pleiss, Sun and Weinberger, On Calibration of Modern Neural Networks, ICML 2017 (15 bins).
 Limits: it is biased upwards, most where texts are few; the interval corrects for that and can lie lower than the value.
     It depends on the number of bins. A model that predicts the base rate for every text is calibrated and useless.
@@ -41,7 +43,11 @@ class CalibrationError(PredictionMetric):
     averaged = False
 
     def statistic(self, records: NDArray[np.float64]) -> float:
-        """Error of records (N, 3): number of the bin, probability of the predicted class, whether that is right."""
+        """Error of records (N, 3): number of the bin, probability of the predicted class, whether that is right.
+
+        With several labels a text (N, 3 C): number of the bin, probability, whether the text has the label.
+        """
+        records = records.reshape(-1, 3)
         numbers = records[:, 0].astype(np.int64)
         gaps = np.bincount(numbers, weights=records[:, 1] - records[:, 2])
         return float(np.abs(gaps).sum() / len(records)) if len(records) else float("nan")
@@ -49,8 +55,14 @@ class CalibrationError(PredictionMetric):
     def measure(self, subject: Subject) -> Iterator[Series]:
         """One record per text."""
         assert subject.labels is not None
-        right = np.equal(subject.labels, subject.predicted)
-        yield Series(calibration_records(subject.probabilities, right, self.options.bins))
+        records = calibration_records(subject.probabilities, right_of(subject), self.options.bins)
+        yield Series(records.reshape(len(records), -1))
+
+
+def right_of(subject: Subject) -> NDArray[np.bool_]:
+    """(N,) whether each prediction is right; with several labels a text (N, C) whether it has each label."""
+    assert subject.labels is not None
+    return subject.labels if subject.several else np.equal(subject.labels, subject.predicted)
 
 
 def calibration_records(
@@ -60,9 +72,11 @@ def calibration_records(
 
     Args:
         probabilities: (N, C).
-        right: (N,) whether each prediction is right.
+        right: (N,) whether each prediction is right; or (N, C) of each label, and the records are (N, C, 3).
         bins: number of bins of equal width.
     """
-    confidence = probabilities.max(1).astype(np.float64)
+    confidence = probabilities.astype(np.float64)
+    if right.ndim == 1:
+        confidence = confidence.max(1)
     numbers = np.clip(np.ceil(confidence * bins) - 1, 0, bins - 1)
-    return np.stack([numbers, confidence, right], 1).astype(np.float64)
+    return np.stack([numbers, confidence, right], -1).astype(np.float64)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vmask.config import NoOptions
 from vmask.data.rationales import Spans
 from vmask.errors import PluginError
+from vmask.inference.decisions import predictions, thresholds_of
 from vmask.metrics import METRICS
 from vmask.text.words import chunks
 
@@ -155,7 +156,8 @@ class Subject:
     Attributes:
         predictor: the model.
         texts: all N texts.
-        labels: (N,) number of the true class of each; None without labels.
+        labels: (N,) number of the true class of each; with several labels a text (N, C) whether it has each; None
+            without labels.
         probabilities: (N, C) predictions of the model.
         sample: numbers of the explained texts, ascending.
         hides: ways of hiding words to measure.
@@ -170,7 +172,7 @@ class Subject:
 
     predictor: Any
     texts: Sequence[str]
-    labels: NDArray[np.int64] | None
+    labels: NDArray[Any] | None
     probabilities: NDArray[np.float32]
     sample: NDArray[np.int64]
     hides: tuple[str, ...] = ("remove",)
@@ -183,10 +185,14 @@ class Subject:
     others: tuple[Any, ...] = ()
 
     @property
-    def predicted(self) -> NDArray[np.int64]:
-        """(N,) number of the predicted class of each text."""
-        numbers: NDArray[np.int64] = self.probabilities.argmax(1).astype(np.int64)
-        return numbers
+    def several(self) -> bool:
+        """Whether a text may have several labels."""
+        return thresholds_of(self.predictor) is not None
+
+    @property
+    def predicted(self) -> NDArray[Any]:
+        """(N,) number of the predicted class of each text; with several labels a text (N, C) whether each is."""
+        return predictions(self.predictor, self.probabilities)
 
     @cached_property
     def frequencies(self) -> Frequencies:

@@ -4,6 +4,7 @@ Family: prediction
 Range: 0 to 1
 Direction: higher is better
 Definition: for each class F1 = 2 TP / (2 TP + FP + FN); the mean over all classes that are a true or a predicted one.
+    With several labels a text each label is such a class.
 Citation: as `f1_score(average="macro")` of scikit-learn, to which a test holds it.
 Limits: a class with few texts counts as much as others and varies a lot by chance; the interval shows how much.
 """
@@ -11,6 +12,7 @@ Limits: a class with few texts counts as much as others and varies a lot by chan
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,14 @@ from vmask.metrics import METRICS
 from vmask.metrics.contract import PredictionMetric, Series, Subject
 
 
-def macro_f1(true: NDArray[np.int64], predicted: NDArray[np.int64]) -> float:
-    """Mean over classes of the F1 score. Faster than scikit-learn's: a bootstrap computes it a thousand times."""
+def macro_f1(true: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Mean over classes (N,), or labels (N, C), of the F1 score.
+
+    Faster than scikit-learn's: a bootstrap computes it a thousand times.
+    """
+    if true.ndim == 2:
+        hits, total = (true & predicted).sum(0), true.sum(0) + predicted.sum(0)
+        return float(np.mean(2 * hits[total > 0] / total[total > 0])) if total.any() else 0.0
     classes = int(max(true.max(initial=0), predicted.max(initial=0))) + 1
     right = np.bincount(true[true == predicted], minlength=classes)
     either = np.bincount(true, minlength=classes) + np.bincount(predicted, minlength=classes)
@@ -34,10 +42,15 @@ class MacroF1(PredictionMetric):
     averaged = False
 
     def statistic(self, records: NDArray[np.float64]) -> float:
-        """Macro F1 of records (N, 2): the true and the predicted class."""
-        true, predicted = records.astype(np.int64).T
+        """Macro F1 of records (N, 2): the true and the predicted class; or (N, 2 C): of each label whether it is."""
+        if records.shape[1] > 2:
+            true, predicted = np.split(records > 0, 2, 1)
+        else:
+            true, predicted = records.astype(np.int64).T
         return macro_f1(true, predicted)
 
     def measure(self, subject: Subject) -> Iterator[Series]:
-        """One pair per text."""
-        yield Series(np.stack([subject.labels, subject.predicted], 1).astype(np.float64))  # type: ignore[list-item]
+        """One record per text."""
+        assert subject.labels is not None
+        join = np.concatenate if subject.several else np.stack
+        yield Series(join([subject.labels, subject.predicted], 1).astype(np.float64))

@@ -6,10 +6,11 @@ Direction: higher is better
 Definition: words of a text are ranked by the importance of their type, the same in all texts. The k places that rank
     highest are kept, ties to the earlier place, in their order; a word that stands three times counts three times. The
     value of a text is 1 where the model predicts the same class from them as from the whole text, else 0; k = 1 to 10.
-    Beside the model's own ranking (mask), or one that was given (ranking; words that it does not know come last), there
-    are four floors: random places; the most frequent words first (frequency); count in the text times
-    ln((1 + N) / (1 + texts with the word)) + 1 (tfidf, the smoothed idf of scikit-learn, without its norm); and the
-    most common prediction for every text, which needs no word at all (majority).
+    With several labels a text they must be exactly the same labels. Beside the model's own ranking (mask), or one that
+    was given (ranking; words that it does not know come last), there are four floors: random places; the most frequent
+    words first (frequency); count in the text times ln((1 + N) / (1 + texts with the word)) + 1 (tfidf, the smoothed
+    idf of scikit-learn, without its norm); and the most common prediction for every text, which needs no word at all
+    (majority).
 Citation: Chen, Song, Wainwright and Jordan, Learning to Explain (L2X), ICML 2018; as in Chen and Ji 2020, where the
     importance of words is global.
 Limits: agreement with the model, not with the truth. A constant model scores 1 by any ranking, and with two classes a
@@ -32,6 +33,7 @@ from numpy.typing import NDArray
 from vmask._core.random_streams import numpy_stream
 from vmask.config import check_positive, option
 from vmask.inference.contract import Doc
+from vmask.inference.decisions import predictions
 from vmask.metrics import METRICS
 from vmask.metrics.contract import Frequencies, ModelMetric, Series, Subject
 from vmask.text.words import chunks
@@ -82,16 +84,24 @@ class PostHocAccuracy(ModelMetric):
             keep = [np.concatenate(rows) for rows in zip(*kept, strict=True)]  # all rankings in one query
             for hide in subject.hides:
                 answers = np.stack(subject.predictor.predict_kept(docs, keep, hide))  # (n, rankings * k, C)
-                agree = answers.argmax(2) == whole[at : at + len(docs), None]
+                agree = predictions(subject.predictor, answers) == whole[at : at + len(docs), None]
+                agree = agree if agree.ndim == 2 else agree.all(2)
                 for number, by in enumerate(rankings):
                     same[by, hide][:, at : at + len(docs)] = agree[:, number * most : (number + 1) * most].T
             at += len(docs)
         for (by, hide), values in same.items():
             for k, row in enumerate(values, 1):
                 yield Series(row, f"k={k}", by, hide, "sample")
-        constant = (whole == np.bincount(subject.predicted, minlength=1).argmax()).astype(np.float64)
+        constant = _is_most_common(subject.predicted)[subject.sample].astype(np.float64)
         for k in range(1, most + 1):  # so that it can be drawn beside the curves
             yield Series(constant, f"k={k}", "majority", over="sample")
+
+
+def _is_most_common(predicted: NDArray[Any]) -> NDArray[np.bool_]:
+    """(N,) whether each prediction, a class (N,) or labels (N, C), is the most common one; ties go to the first."""
+    _, kinds, counts = np.unique(predicted, axis=0, return_inverse=True, return_counts=True)
+    same: NDArray[np.bool_] = kinds.reshape(-1) == counts.argmax()
+    return same
 
 
 def _rankings(subject: Subject) -> dict[str, Ranking]:

@@ -78,9 +78,13 @@ class Racu(ExplanationMetric):
         random = self._random_curve(case, counts)
         return {"": np.stack([_area(random - explained), _area(random - random[:, -1:])], 1)}
 
+    def _key(self, case: Case) -> tuple[Any, ...]:
+        """What the random curve depends on."""
+        return "racu", self.options.orders, case.seed, tuple(case.targets) if case.several else ()
+
     def _random_curve(self, case: Case, counts: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """(N, 11) share of the random orders with which each text is predicted right; the same for all methods."""
-        orders, memo, key = self.options.orders, case.questions.memo, ("racu", self.options.orders, case.seed)
+        orders, memo, key = self.options.orders, case.questions.memo, self._key(case)
         if key not in memo:
             keep = []
             for doc, hidden in zip(case.docs, counts, strict=True):
@@ -94,10 +98,13 @@ class Racu(ExplanationMetric):
 
 
 def _right(case: Case, answers: Sequence[NDArray[np.float32]]) -> NDArray[np.float64]:
-    """(N, S) 1 where the true class of a text is predicted, given (S, C) probabilities of each."""
+    """(N, S) 1 where the true class of a text is predicted, given (S, C) probabilities of each.
+
+    With several labels a text: where the decision about the explained label is right.
+    """
     assert case.labels is not None
-    predicted = np.stack([rows.argmax(1) for rows in answers])
-    right: NDArray[np.bool_] = predicted == case.labels[:, None]
+    labels = case.labels if case.labels.ndim == 1 else case.labels[np.arange(len(case.labels)), list(case.targets)]
+    right: NDArray[np.bool_] = case.decisions(np.stack(answers)) == labels[:, None]
     return right.astype(np.float64)
 
 

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from vmask.config import SINGLE_LABEL
 from vmask.masks.contract import Embedded, Masked, WordMask
 from vmask.text.batches import Batch
 from vmask.text.words import PAD
@@ -187,10 +188,12 @@ class MaskedClassifier(nn.Module):
     Attributes:
         edits: (V,) what a person decided about each id, whatever the mask learnt: -1 hidden, 1 seen, 0 as learnt; None
             without any edit.
+        task: how many labels a text has, of which `to_probabilities` makes probabilities.
     """
 
-    def __init__(self, encoder: Encoder, mask: WordMask) -> None:
+    def __init__(self, encoder: Encoder, mask: WordMask, task: str = SINGLE_LABEL) -> None:
         super().__init__()
+        self.task = task
         self.encoder = encoder
         self.mask = mask
         self.edits: Tensor | None

@@ -38,6 +38,23 @@ def _edit_lines(edits: Any) -> list[str]:
     return rows
 
 
+def _several_lines(trained: TrainedModel, best: dict[str, Any]) -> list[str]:
+    """Rows of the table about labels of which a text may have several."""
+    thresholds = trained.predictor.thresholds
+    if thresholds is None:
+        return []
+    pairs = zip(trained.labels, thresholds.tolist(), strict=True)
+    rows = [
+        "| labels a text | any number; each is predicted from a threshold of its own, chosen on dev |",
+        f"| thresholds | {', '.join(f'{label} {threshold:.3f}' for label, threshold in pairs)} |",
+        f"| dev micro F1 | {best['dev_micro_f1']:.4f} |",
+    ]
+    if "test_micro_f1" in trained.about:
+        about = trained.about
+        rows.append(f"| test F1 | micro {about['test_micro_f1']:.4f}, macro {about['test_macro_f1']:.4f} |")
+    return rows
+
+
 def model_card(trained: TrainedModel) -> str:
     """The card as Markdown."""
     plan, data = trained.plan, trained.data
@@ -58,6 +75,7 @@ def model_card(trained: TrainedModel) -> str:
     ]
     if plan.train.stages == 2:
         lines.append("| stages | trained without a mask first, then with it and with frozen word vectors |")
+    lines += _several_lines(trained, best)
     if "test_accuracy" in about:
         lines.append(f"| test accuracy | {about['test_accuracy']:.4f} ({about['test_n']} texts) |")
     if how := how_calibrated(about.get("calibration")):

@@ -52,9 +52,9 @@ _KINDS = {
 """Required keys of `config.json` besides its format."""
 _FACTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("text", "label", "dataset", "source", "source_sha256", "dataset_fingerprint"), str),
-    **dict.fromkeys(("fingerprint", "encoder", "merging", "skipped", "note"), str),
-    **dict.fromkeys(("dev_accuracy", "test_accuracy", "seconds", "types", "tokens"), (int, float)),
-    **dict.fromkeys(("accuracy_before", "accuracy_after", "temperature"), (int, float)),
+    **dict.fromkeys(("fingerprint", "encoder", "merging", "skipped", "note", "label_separator"), str),
+    **dict.fromkeys(("dev_accuracy", "test_accuracy", "accuracy_before", "accuracy_after"), (int, float)),
+    **dict.fromkeys(("test_micro_f1", "test_macro_f1", "seconds", "types", "tokens", "temperature"), (int, float)),
     **dict.fromkeys(("best_epoch", "epochs", "test_n", "train", "dev", "vocabulary", "dim", "cut", "max_tokens"), int),
     **dict.fromkeys(("notes", "vectors", "missing", "hidden", "shown", "only", "unknown"), list),
     **dict.fromkeys(("coverage", "edits", "cost", "calibration", "abstention", "on_dev", "on_test"), dict),

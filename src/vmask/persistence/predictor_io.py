@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import safe_open
@@ -14,6 +15,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from vmask._core.parsing import read_text
+from vmask.config import MULTI_LABEL, SINGLE_LABEL
 from vmask.errors import ModelFolderError, VmaskWarning
 from vmask.inference.abstention import DEV_CONFIDENCE, DEV_RIGHT, DevAnswers, read_threshold
 from vmask.inference.calibration import read_calibration
@@ -65,6 +67,11 @@ class _Stored(NamedTuple):
     shapes: Shapes
     device: torch.device
 
+    @property
+    def task(self) -> str:
+        """How many labels a text has."""
+        return str(self.config.get("task", SINGLE_LABEL))
+
 
 def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights: Path, device: str) -> TextPredictor:
     """The predictor stored in the files of a model folder.
@@ -76,12 +83,14 @@ def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights:
     """
     labels = config["labels"]
     _check_labels(labels)
+    thresholds = _thresholds(config)
     shapes = read_shapes(weights)
     if empty := [name for name, shape in shapes.items() if 0 in shape and not name.startswith("words.")]:
         raise ModelFolderError(f"{empty[0]} is empty")
     stored = _Stored(plan, config, tokenizer, weights, shapes, find_device(device))
     with own_randomness(), no_larger_than(shapes):  # fresh weights are drawn, then replaced
         predictor = _READERS[MODELS.get(plan.model).reads](stored)
+    predictor.thresholds = thresholds
     predictor.calibration = read_calibration(config.get("calibration"), len(labels))
     predictor.abstain_below = read_threshold(config.get("abstain_below"))
     predictor.dev_answers = read_dev_answers(weights)
@@ -89,9 +98,10 @@ def read_predictor(plan: Plan, config: dict[str, Any], tokenizer: Path, weights:
 
 
 def stored_probability(predictor: TextPredictor) -> dict[str, Any]:
-    """Calibration and threshold of a model, its part of `config.json` that `read_predictor` reads too."""
+    """Calibration and thresholds of a model, its part of `config.json` that `read_predictor` reads too."""
     calibration = None if predictor.calibration is None else predictor.calibration.to_dict()
-    return {"calibration": calibration, "abstain_below": predictor.abstain_below}
+    several = {} if predictor.thresholds is None else {"task": MULTI_LABEL, "thresholds": predictor.thresholds.tolist()}
+    return {"calibration": calibration, "abstain_below": predictor.abstain_below, **several}
 
 
 def read_dev_answers(weights: Path) -> DevAnswers | None:
@@ -111,7 +121,8 @@ def _read_pieces(stored: _Stored) -> PiecePredictor:
     check_shapes(lambda: network_of(config["encoder"], len(labels)), shapes, "encoder.network.")
     pieces = PieceTokenizer.read(read_text(tokenizer, LIMIT_BYTES), _checked(config["tokenizer"]), _segmenter(config))
     network = network_of(config["encoder"], len(labels))
-    model = _with_stored(plan.with_mask(Transformer(network, pieces.special, plan.model_options), len(labels)), shapes)
+    transformer = Transformer(network, pieces.special, plan.model_options)
+    model = _with_stored(plan.with_mask(transformer, len(labels), stored.task), shapes)
     tensors = _finite(_load_weights(weights))
     text = _column(tensors, "words.text", torch.uint8).tobytes().decode("utf-8", "surrogatepass")
     counts, scores = _column(tensors, "words.count", torch.int64), _column(tensors, "words.score", torch.float32)
@@ -130,7 +141,8 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if VECTORS not in of_model or len(of_model[VECTORS]) != 2:
         raise ModelFolderError("it has no table of word vectors")
     check_shapes(
-        lambda: _with_stored(plan.build(torch.empty(of_model[VECTORS]), False, len(labels)), of_model), of_model
+        lambda: _with_stored(plan.build(torch.empty(of_model[VECTORS]), False, len(labels), stored.task), of_model),
+        of_model,
     )
     if not 1 <= config["max_words"] <= LONGEST:
         raise ModelFolderError(f"max_words is {config['max_words']}; it must be between 1 and {LONGEST:,}")
@@ -140,7 +152,7 @@ def _read_words(stored: _Stored) -> WordPredictor:
     if not len(words.words) == len(counts) == len(known) == len(tensors[VECTORS]):
         raise ModelFolderError("its tokenizer has another number of words than its vectors")
     tuned = tensors[VECTORS].dtype != torch.float16
-    model = _with_stored(plan.build(tensors[VECTORS].float(), tuned, len(labels)), shapes)
+    model = _with_stored(plan.build(tensors[VECTORS].float(), tuned, len(labels), stored.task), shapes)
     model.load_state_dict({name: tensor.float() for name, tensor in tensors.items()})
     pad_length = words.max_words if plan.train.pad_to_max else 0
     if pad_length * len(tensors[VECTORS][0]) > MOST_PADDED:
@@ -175,6 +187,19 @@ def _check_labels(labels: list[Any]) -> None:
         raise ModelFolderError("its labels are not distinct names or distinct numbers")
     if any(type(label) is not str and not abs(label) < 2**63 for label in labels):  # NaN is not less either
         raise ModelFolderError("its labels are no numbers that can be told apart")
+
+
+def _thresholds(config: dict[str, Any]) -> NDArray[np.float64] | None:
+    """The thresholds of labels, checked; None where each text has one label."""
+    task, thresholds = config.get("task", SINGLE_LABEL), config.get("thresholds")
+    if task not in (SINGLE_LABEL, MULTI_LABEL):
+        raise ModelFolderError(f"its task is {task!r:.60}, which this version of vmask does not know")
+    if task == SINGLE_LABEL:
+        return None
+    fits = isinstance(thresholds, list) and len(thresholds) == len(config["labels"])
+    if not fits or not all(isinstance(one, float) and 0 <= one <= 1 for one in thresholds or ()):
+        raise ModelFolderError("its thresholds are not a probability for each label")
+    return np.array(thresholds, np.float64)
 
 
 def _finite(tensors: dict[str, Tensor]) -> dict[str, Tensor]:

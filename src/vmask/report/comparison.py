@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vmask.data.label_sets import label_text
 from vmask.evaluation.score_tables import ARROWS, called, comparison_words
 from vmask.explain import EXPLAINERS
 from vmask.explain.api import as_predictor, explain_texts
 from vmask.explain.contract import Explanation
+from vmask.inference.decisions import leading, predicted_labels, thresholds_of
 from vmask.report import templating
 from vmask.report.formatting import has_interval
 from vmask.report.svg import Scale
@@ -115,8 +117,10 @@ def pairs_of(
     """
     predictors = [as_predictor(model) for model in (a, b)]
     probabilities = [_probabilities(predictor, texts) for predictor in predictors]
-    true = None if labels is None else [str(label) for label in labels]
-    numbers, groups = choose(probabilities[0], probabilities[1], [str(label) for label in predictors[0].labels], true)
+    classes = [str(label) for label in predictors[0].labels]
+    true = None if labels is None else [_name(label, classes) for label in labels]
+    names = [_predicted(predictor, rows) for predictor, rows in zip(predictors, probabilities, strict=True)]
+    numbers, groups = choose(probabilities[0], probabilities[1], names[0], names[1], true)
     chosen = [texts[number] for number in numbers]
     sides = [
         list(_seen(predictor, rows[numbers], chosen, explainers, options))
@@ -129,7 +133,12 @@ def pairs_of(
 
 
 def choose(
-    a: NDArray[np.float32], b: NDArray[np.float32], labels: Sequence[str], true: Sequence[str] | None, most: int = SHOWN
+    a: NDArray[np.float32],
+    b: NDArray[np.float32],
+    named_a: Sequence[str],
+    named_b: Sequence[str],
+    true: Sequence[str] | None,
+    most: int = SHOWN,
 ) -> tuple[list[int], list[str]]:
     """Numbers of the texts that are shown, and the group of each: as many of every group as there is room for.
 
@@ -138,16 +147,16 @@ def choose(
     Args:
         a: of the first model.
         b: of the second.
-        labels: the classes (C).
-        true: the right ones (N), where they are known.
+        named_a: (N) what the first predicts.
+        named_b: what the second predicts.
+        true: what is right (N), where it is known.
         most: texts, at most.
     """
-    best_a, best_b = a.argmax(1), b.argmax(1)
+    best_a, best_b = np.array(named_a, object), np.array(named_b, object)
     if true is None:
         members = {"they differ": best_a != best_b, "they agree": best_a == best_b}
     else:
-        right = np.array([labels.index(label) if label in labels else -1 for label in true])
-        right_a, right_b = best_a == right, best_b == right
+        right_a, right_b = best_a == np.array(true, object), best_b == np.array(true, object)
         members = {
             "only A is right": right_a & ~right_b,
             "only B is right": right_b & ~right_a,
@@ -185,10 +194,26 @@ def _seen(
         for method, own in explainers.items()
         if EXPLAINERS.get(method).applies_to(predictor)
     }
+    leads, names = leading(probabilities, thresholds_of(predictor)), _predicted(predictor, probabilities)
     for number, row in enumerate(probabilities):
-        best = int(row.argmax())
         explained = {method: some[number] for method, some in by_method.items()}
-        yield Seen(str(predictor.labels[best]), float(row[best]), explained)
+        yield Seen(names[number], float(row[leads[number]]), explained)
+
+
+def _predicted(predictor: Any, probabilities: NDArray[np.float32]) -> list[str]:
+    """The name of what is predicted for each text, from probabilities (N, C)."""
+    thresholds, labels = thresholds_of(predictor), [str(label) for label in predictor.labels]
+    if thresholds is None:
+        return [labels[number] for number in leading(probabilities)]
+    return [label_text(predicted_labels(row, labels, thresholds)) for row in probabilities]
+
+
+def _name(label: Any, classes: Sequence[str]) -> str:
+    """The name of a label, or of several in the order of the classes."""
+    if not isinstance(label, tuple):
+        return str(label)
+    names = set(map(str, label))
+    return label_text((*(name for name in classes if name in names), *sorted(names.difference(classes))))
 
 
 def _fitting(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

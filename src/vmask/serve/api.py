@@ -23,7 +23,14 @@ from vmask.serve.jobs import Check, JobQueue, await_result
 from vmask.serve.loaded_model import LoadedModel, find_model
 from vmask.serve.monitor import Metrics
 from vmask.serve.page import available_explainers, check_options, describe_explainer, describe_hides, is_instant
-from vmask.serve.queries import ExplanationQuery, Prediction, hidden_words_query, prediction_query, top_class_query
+from vmask.serve.queries import (
+    ExplanationQuery,
+    Prediction,
+    hidden_words_query,
+    prediction_query,
+    several_json,
+    top_class_query,
+)
 from vmask.serve.schemas import (
     EditRequest,
     ExamplesQuery,
@@ -282,6 +289,7 @@ def _hidden_items(texts: list[str], hidden: list[list[int]]) -> list[Any]:
 def _prediction_json(model: LoadedModel, prediction: Prediction, words: bool) -> dict[str, Any]:
     values: dict[str, Any] = {
         "label": model.labels[prediction.best],
+        **several_json(model.labels, prediction),
         "probabilities": prediction.probabilities,
         "answered": model.answers(prediction.probabilities),
         "unseen": prediction.unseen,
@@ -323,8 +331,8 @@ def _words_json(model: LoadedModel, editor: Editor, query: WordsQuery) -> dict[s
 def _matches(example: dict[str, Any], query: ExamplesQuery) -> bool:
     if query.show in ("right", "wrong") and example["right"] != (query.show == "right"):
         return False
-    if query.label and example["label"] != query.label:
+    if query.label and query.label not in example.get("labels", [example["label"]]):
         return False
-    if query.predicted and example["predicted"] != query.predicted:
+    if query.predicted and query.predicted not in example.get("predicted_labels", [example["predicted"]]):
         return False
     return query.query.casefold() in example["text"].casefold()

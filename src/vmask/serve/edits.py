@@ -17,7 +17,8 @@ from vmask.inference.predictor import TextPredictor
 from vmask.serve.batcher import PendingQuery
 from vmask.serve.edit_command import edit_command
 from vmask.serve.http_errors import InvalidRequest, TooManyRequests
-from vmask.serve.loaded_model import LoadedModel
+from vmask.serve.loaded_model import LoadedModel, name_of
+from vmask.serve.queries import TopClass, class_name
 
 MAX_KEPT = 16
 """Edits of a model that are kept, so that one step back is answered at once. An edited model shares the weights; it has
@@ -25,7 +26,7 @@ MAX_KEPT = 16
 MAX_LISTED = 20
 """Words and examples of each kind that an answer lists."""
 
-Answers = Sequence[tuple[int, float]]
+Answers = Sequence[TopClass]
 """Index and probability of the most probable class of each text."""
 
 
@@ -75,11 +76,12 @@ class EditedModel:
         """
         examples, labels = self.model.examples, self.model.labels
         assert examples is not None
-        old = [labels[best] for best, _ in before]
+        old = [class_name(labels, best) for best, _ in before]
         new = list(old)
         for row, (best, _) in zip(self.affected, after, strict=True):
-            new[row] = labels[best]
-        cost = compare_predictions(examples.texts, old, new, examples.labels)
+            new[row] = class_name(labels, best)
+        truth = [name_of(label, labels) for label in examples.labels]
+        cost = compare_predictions(examples.texts, old, new, truth)
         listed = [
             {"number": examples.numbers[flip.number], "text": flip.text, "label": flip.label}
             | {"before": flip.before, "after": flip.after}

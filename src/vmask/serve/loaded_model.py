@@ -18,6 +18,7 @@ from vmask.classifier import TextClassifier
 from vmask.data.card import card_folder
 from vmask.data.config import ReadConfig
 from vmask.data.downloads import ASSETS, cache_dir
+from vmask.data.label_sets import label_text
 from vmask.data.recorded_source import dataset_of, is_local
 from vmask.errors import PluginError, VmaskError
 from vmask.explain.contract import Explainer
@@ -26,7 +27,7 @@ from vmask.inference.predictor import TextPredictor
 from vmask.inference.word_importance import WordImportance
 from vmask.serve.http_errors import NotFound
 from vmask.serve.page import applicable_explainers
-from vmask.serve.queries import slice_positions
+from vmask.serve.queries import TopClass, class_name, slice_positions
 from vmask.training.trained_model import NO_TEXTS
 
 CHARACTERS_PER_WORD = 4
@@ -48,30 +49,31 @@ class Examples:
         dataset: name of the dataset.
         split: name of the split.
         texts: the texts.
-        labels: a label for each text.
+        labels: a label for each text, or a tuple of labels.
         numbers: position of each text in the split.
     """
 
     dataset: str
     split: str
     texts: list[str]
-    labels: list[str]
+    labels: list[Any]
     numbers: list[int]
 
     def describe(self) -> dict[str, Any]:
         """Return their description for the page."""
         return {"dataset": self.dataset, "split": self.split, "n": len(self.texts)}
 
-    def with_predictions(self, answers: Sequence[tuple[int, float]], labels: Sequence[str]) -> list[dict[str, Any]]:
+    def with_predictions(self, answers: Sequence[TopClass], labels: Sequence[str]) -> list[dict[str, Any]]:
         """Return the examples as JSON values; `answers` are the index and probability of each text's best class."""
         return [
             {
                 "number": number,
                 "text": text,
-                "label": label,
-                "predicted": labels[best],
+                "label": name_of(label, labels),
+                "predicted": class_name(labels, best),
                 "probability": probability,
-                "right": labels[best] == label,
+                "right": class_name(labels, best) == name_of(label, labels),
+                **_several(label, best, labels),
             }
             for number, text, label, (best, probability) in zip(
                 self.numbers, self.texts, self.labels, answers, strict=True
@@ -118,6 +120,21 @@ class Examples:
             rows = sorted(random.Random(0).sample(rows, max_examples))
         texts, labels = [split.texts[row] for row in rows], [split.labels[row] for row in rows]
         return cls(dataset.name, SPLIT, texts, labels, rows), ""
+
+
+def name_of(label: Any, labels: Sequence[str]) -> str:
+    """Return the name of a label, or of a tuple of labels in the order in which the model has them."""
+    if not isinstance(label, tuple):
+        return str(label)
+    known = {name: number for number, name in enumerate(labels)}
+    return label_text(tuple(sorted(label, key=lambda name: (known.get(name, len(known)), name))))
+
+
+def _several(label: Any, best: int | tuple[int, ...], labels: Sequence[str]) -> dict[str, Any]:
+    """Return the true and the predicted labels as lists, if a text may have several."""
+    if isinstance(best, int):
+        return {}
+    return {"labels": list(label), "predicted_labels": [labels[index] for index in best]}
 
 
 def _is_local(source: str, data_dir: str | None) -> bool:

@@ -7,15 +7,17 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vmask.data.label_sets import label_text
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
 from vmask.inference.contract import Doc
+from vmask.inference.decisions import leading, predicted_labels, thresholds_of
 from vmask.inference.gradients import Answer, AtSeam
 from vmask.serve.batcher import ModelQuery
 from vmask.serve.http_errors import InvalidRequest
@@ -29,6 +31,9 @@ QUICK_POSITIONS, SLOW_POSITIONS, GPU_POSITIONS = 65_536, 1024, 65_536
 takes about a second for one on one core. The limit is a number of positions and not a time, so that equal requests get
 equal answers (to 1e-6, as sums in another order round differently)."""
 
+TopClass: TypeAlias = tuple[int | tuple[int, ...], float]
+"""Index of the predicted class, or of all if a text may have several; probability of it, or of the leading one."""
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -39,22 +44,37 @@ class Prediction:
         unseen: number of words past the length limit of the model.
         spans: (start, end) of every word.
         hidden: whether the model sees nothing of each word.
+        thresholds: probability from which each class is predicted, if a text may have several; else None.
     """
 
     probabilities: list[float]
     unseen: int
     spans: tuple[tuple[int, int], ...]
     hidden: tuple[bool, ...] = ()
+    thresholds: NDArray[np.float64] | None = None
 
     @property
     def best(self) -> int:
-        """Index of the most probable class, the first one of a tie."""
-        return argmax(self.probabilities)
+        """Index of the most probable class, or the leading one of several; the first one of a tie."""
+        return int(leading(np.array([self.probabilities]), self.thresholds)[0])
+
+    @property
+    def predicted(self) -> int | tuple[int, ...]:
+        """Index of the predicted class; the indices of all, if a text may have several."""
+        if self.thresholds is None:
+            return self.best
+        return predicted_labels(self.probabilities, range(len(self.probabilities)), self.thresholds)
 
 
-def argmax(values: Sequence[float]) -> int:
-    """Return the index of the largest value, the first one of a tie."""
-    return max(range(len(values)), key=values.__getitem__)
+def class_name(labels: Sequence[str], predicted: int | tuple[int, ...]) -> str:
+    """Return the name of a predicted class, or of all that are predicted together."""
+    return labels[predicted] if isinstance(predicted, int) else label_text(tuple(labels[index] for index in predicted))
+
+
+def several_json(labels: Sequence[str], prediction: Prediction) -> dict[str, Any]:
+    """Return the predicted labels as JSON values if a text may have several, else nothing."""
+    predicted = prediction.predicted
+    return {} if isinstance(predicted, int) else {"predicted_labels": [labels[index] for index in predicted]}
 
 
 def prediction_query(model: LoadedModel) -> ModelQuery:
@@ -62,20 +82,28 @@ def prediction_query(model: LoadedModel) -> ModelQuery:
 
     def run(texts: list[str]) -> list[Prediction]:
         docs = model.predictor.prepare(texts)
-        return [_prediction(doc, row) for doc, row in zip(docs, model.predictor.predict_docs(docs), strict=True)]
+        rows = model.predictor.predict_docs(docs)
+        return [_prediction(model, doc, row) for doc, row in zip(docs, rows, strict=True)]
 
     return ModelQuery(("predict", model.name, model.edit), run, model.budget)
 
 
 def top_class_query(model: LoadedModel) -> ModelQuery:
-    """Return the query for the index and probability of the most probable class. Its items are texts.
+    """Return the query for the index and probability of the predicted class. Its items are texts.
 
-    The answers are small, so that those of thousands of texts can be kept.
+    If a text may have several, the indices of all, and the probability of the leading one. The answers are small, so
+    that those of thousands of texts can be kept.
     """
 
-    def run(texts: list[str]) -> list[tuple[int, float]]:
+    def run(texts: list[str]) -> list[TopClass]:
         rows = model.predictor.predict_docs(model.predictor.prepare(texts))
-        return list(zip(rows.argmax(1).tolist(), rows.max(1).tolist(), strict=True))
+        thresholds = thresholds_of(model.predictor)
+        best = leading(rows, thresholds).tolist()
+        probabilities = [row[index] for row, index in zip(rows.tolist(), best, strict=True)]
+        if thresholds is None:
+            return list(zip(best, probabilities, strict=True))
+        numbers = range(rows.shape[1])
+        return [(predicted_labels(row, numbers, thresholds), p) for row, p in zip(rows, probabilities, strict=True)]
 
     return ModelQuery(("score", model.name, model.edit), run, model.budget)
 
@@ -92,15 +120,16 @@ def hidden_words_query(model: LoadedModel, hide: str) -> ModelQuery:
         keep = [~np.isin(np.arange(len(docs[i].spans)), list(items[i][1]))[None, :] for i in valid]
         rows = iter(model.predictor.predict_kept([docs[i] for i in valid], keep, hide))
         return [
-            _prediction(doc, next(rows)[0]) if error is None else error for doc, error in zip(docs, errors, strict=True)
+            _prediction(model, doc, next(rows)[0]) if error is None else error
+            for doc, error in zip(docs, errors, strict=True)
         ]
 
     return ModelQuery(("hidden", model.name, model.edit, hide), run, model.budget)
 
 
-def _prediction(doc: Doc, row: Any) -> Prediction:
+def _prediction(model: LoadedModel, doc: Doc, row: Any) -> Prediction:
     hidden = (False,) * len(doc.spans) if doc.hidden is None else tuple(doc.hidden.tolist())
-    return Prediction(row.tolist(), doc.unseen, doc.spans, hidden)
+    return Prediction(row.tolist(), doc.unseen, doc.spans, hidden, thresholds_of(model.predictor))
 
 
 def _hidden_words_error(doc: Doc, hidden: Sequence[int], number: int) -> InvalidRequest | None:
@@ -167,12 +196,14 @@ def _explanation_json(model: LoadedModel, explanation: Explanation, probabilitie
     words = [
         {**word, "strength": strength} for word, strength in zip(values["words"], explanation.strengths(), strict=True)
     ]
+    prediction = Prediction(probabilities, 0, (), (), thresholds_of(model.predictor))
     return {
         **values,
         "label": str(explanation.target),
         "probabilities": probabilities,
-        "predicted": model.labels[argmax(probabilities)],
+        "predicted": model.labels[prediction.best],
         "answered": model.answers(probabilities),
+        **several_json(model.labels, prediction),
         "words": words,
     }
 

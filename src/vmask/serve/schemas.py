@@ -144,7 +144,10 @@ class SeenSpan(Span):
 class Predicted(BaseModel):
     """The prediction for a text."""
 
-    label: str
+    label: str = Field(description="The predicted class; of several labels the leading one.")
+    predicted_labels: list[str] | None = Field(
+        None, description="All that are predicted; only of a model that gives a text several labels, or none."
+    )
     probabilities: list[float | None] = Field(description="In the order of `labels`.")
     answered: bool = Field(
         True, description="False if the model was trained with a threshold and is not sure enough of its prediction."
@@ -185,6 +188,9 @@ class Explained(BaseModel):
     predicted: str
     answered: bool = Field(
         True, description="False if the model was trained with a threshold and is not sure enough of its prediction."
+    )
+    predicted_labels: list[str] | None = Field(
+        None, description="All that are predicted; only of a model that gives a text several labels, or none."
     )
     method: str
     options: dict[str, Any]
@@ -230,6 +236,10 @@ class ShownExample(BaseModel):
     predicted: str
     probability: Probability
     right: bool
+    labels: list[str] | None = Field(None, description="The labels of the text; only where it may have several.")
+    predicted_labels: list[str] | None = Field(
+        None, description="All that are predicted; only of a model that gives a text several labels, or none."
+    )
 
 
 class ShownExamples(BaseModel):

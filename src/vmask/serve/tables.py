@@ -14,13 +14,14 @@ from typing import Any
 
 from vmask._core.wording import unused_name
 from vmask.data.config import ReadConfig
+from vmask.data.label_columns import BETWEEN
 from vmask.data.readers import HEADED, WORKBOOKS, guess_columns, read_header, read_rows, table_kind
 from vmask.data.streams import Content
 from vmask.errors import DataError
 from vmask.serve.config import ServeConfig
 from vmask.serve.http_errors import InvalidRequest, PayloadTooLarge
 from vmask.serve.jobs import Check
-from vmask.serve.queries import Prediction
+from vmask.serve.queries import Prediction, class_name
 
 EXTENSIONS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", *WORKBOOKS)
 GUESS_ROWS = 20
@@ -134,7 +135,8 @@ def summarize_table(
     table: Table, texts: Sequence[str], labels: Sequence[str], predictions: Sequence[Prediction]
 ) -> dict[str, Any]:
     """Return what the predictions of a table come to, as JSON values."""
-    counts = Counter(prediction.best for prediction in predictions)
+    found = (prediction.predicted for prediction in predictions)
+    counts = Counter(number for one in found for number in ((one,) if isinstance(one, int) else one))
     return {
         "total": len(texts),
         "empty": sum(not text.strip() for text in texts),
@@ -142,7 +144,11 @@ def summarize_table(
         "added": added_columns(table, labels),
         "counts": [counts[number] for number in range(len(labels))],
         "first": [
-            {"text": text, "label": labels[prediction.best], "probability": prediction.probabilities[prediction.best]}
+            {
+                "text": text,
+                "label": class_name(labels, prediction.predicted),
+                "probability": prediction.probabilities[prediction.best],
+            }
             for text, prediction in zip(texts[:PREVIEW_ROWS], predictions, strict=False)
         ],
     }
@@ -176,7 +182,9 @@ def write_table(
     for row, prediction in zip(table.rows, predictions, strict=True):
         check()
         probabilities = (f"{value:.6f}" if math.isfinite(value) else "" for value in prediction.probabilities)
-        write([*row, escape_formula(labels[prediction.best]), *probabilities])
+        predicted = prediction.predicted
+        name = labels[predicted] if isinstance(predicted, int) else BETWEEN.join(labels[index] for index in predicted)
+        write([*row, escape_formula(name), *probabilities])
     return content.getvalue()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +29,7 @@ class Batch:
         lengths: (B,) number of ids of each text.
         distinct: (U,) the distinct ids, ascending.
         index: (B, T) index into `distinct` at each position.
-        labels: (B,) class of each text, or None.
+        labels: (B,) class of each text; or (B, C) whether it has each label, 0 or 1; or None.
     """
 
     ids: Tensor
@@ -58,14 +59,14 @@ class Batch:
 
 def collate(
     ids: Sequence[NDArray[np.int32]],
-    labels: Sequence[int] | NDArray[np.int64] | None = None,
+    labels: NDArray[Any] | Sequence[int] | None = None,
     length: int = 0,
     pad: int = PAD,
 ) -> Batch:
     """Pad the texts with the id `pad` to the longest of them, or to `length` if that is more."""
     lengths = np.array([len(text) for text in ids], dtype=np.int64)
     padded = pad_ids(ids, length, pad).astype(np.int64)
-    return make_batch(padded, lengths, None if labels is None else np.asarray(labels, dtype=np.int64))
+    return make_batch(padded, lengths, None if labels is None else np.asarray(labels))
 
 
 def pad_ids(ids: Sequence[NDArray[np.int32]], length: int = 0, pad: int = PAD) -> NDArray[np.int32]:
@@ -77,7 +78,7 @@ def pad_ids(ids: Sequence[NDArray[np.int32]], length: int = 0, pad: int = PAD) -
     return padded
 
 
-def make_batch(padded: NDArray[np.int64], lengths: NDArray[np.int64], labels: NDArray[np.int64] | None = None) -> Batch:
+def make_batch(padded: NDArray[np.int64], lengths: NDArray[np.int64], labels: NDArray[Any] | None = None) -> Batch:
     """A batch from padded ids (B, T) and lengths (B,)."""
     distinct, index = np.unique(padded, return_inverse=True)
     return Batch(

@@ -48,13 +48,15 @@ def prepare_data(
     vocabulary_texts: Iterable[str] | None = None,
     duplicates: Duplicates = "ignore",
     sample_weight: Sequence[float] | None = None,
+    names: Sequence[Any] | None = None,
 ) -> Prepared:
-    """Check the data and encode the texts for the model.
+    """Check the data and encode the texts for the model; `names` are those of the columns of a matrix of labels.
 
     Raises:
         DataError: for data that cannot be trained on.
     """
-    data = split(texts, labels, dev, dev_fraction, plan.train.seed, duplicates, sample_weight)
+    data = split(texts, labels, dev, dev_fraction, plan.train.seed, duplicates, sample_weight, names)
+    plan = plan.for_task(data.task)
     return prepare_pieces(plan, data) if plan.reads_pieces else prepare_words(plan, data, vocabulary_texts)
 
 
@@ -79,7 +81,7 @@ def train_plan(
     fix the embedding layer and train the mask layer with the rest of the model together").
 
     Args:
-        plan: the options.
+        plan: the options, for the task of the data.
         data: the training data.
         device: `auto`, `cpu`, `cuda` or `mps`.
         checkpoint: folder for checkpoints.
@@ -130,7 +132,7 @@ def _train_stages(
             baseline = baseline_of(plan, encoder, data.mask_token)
             if edits is None and (edit := words_edit(plan)) is not None:
                 edits = find(data.finder(), edit, encoder.table_size).edits
-            model = stage.with_mask(encoder, len(data.labels))
+            model = stage.with_mask(encoder, len(data.labels), data.task)
             model.edits = edits
             if stage is plan:
                 set_baseline(model.mask, baseline, encoder, data.mask_token)
@@ -145,7 +147,9 @@ def _train_stages(
         trained = _train_stage(stage, model, data, accelerator, folder, resume, progress)
         done = _joined(done, trained)
     progress.end(done.history[done.best_epoch - 1])
-    return data.predictor(model, accelerator.device, pad_length), done
+    predictor = data.predictor(model, accelerator.device, pad_length)
+    predictor.thresholds = done.thresholds
+    return predictor, done
 
 
 def _train_stage(
@@ -194,4 +198,4 @@ def _joined(before: Trained, after: Trained) -> Trained:
     done = len(before.history)
     rows = [{**row, "stage": 1} for row in before.history]
     rows += [{**row, "stage": 2, "epoch": row["epoch"] + done} for row in after.history]
-    return Trained(rows, after.best_epoch + done)
+    return Trained(rows, after.best_epoch + done, after.thresholds)

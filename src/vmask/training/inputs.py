@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vmask._core.random_streams import derive
-from vmask.config import Duplicates
+from vmask.config import MULTI_LABEL, SINGLE_LABEL, Duplicates
 from vmask.data.duplicates import duplicate_groups
 from vmask.data.frames import LabelledColumns, as_texts, is_column, is_table, known_columns, labelled_columns, listed
+from vmask.data.label_sets import LabelSet, are_sets, as_label_sets, indicators, strata
 from vmask.data.splits import hold_out
 from vmask.data.targets import FEW
 from vmask.errors import ConfigError, DataError, VmaskWarning, short
@@ -31,12 +33,13 @@ class Labelled:
 
     Attributes:
         texts: training texts.
-        labels: their labels.
+        labels: their labels; with several a text a tuple for each.
         dev_texts: texts that select the best epoch.
         dev_labels: their labels.
-        classes: the distinct training labels, sorted.
+        classes: the distinct training labels, sorted; of a matrix of labels its columns.
         fingerprint: digest of the texts and labels given for training.
         weights: weight of each training text in the loss; None if all weigh the same.
+        task: how many labels a text has.
     """
 
     texts: list[str]
@@ -46,11 +49,14 @@ class Labelled:
     classes: list[Any]
     fingerprint: str
     weights: list[float] | None = None
+    task: str = SINGLE_LABEL
 
-    def codes(self, labels: Sequence[Any]) -> list[int]:
-        """The class indices of the labels."""
+    def codes(self, labels: Sequence[Any]) -> NDArray[Any]:
+        """(N,) class indices of the labels, as int64; or (N, C) whether each text has each label, as float32."""
+        if self.task == MULTI_LABEL:
+            return indicators(labels, self.classes).astype(np.float32)
         code = {label: number for number, label in enumerate(self.classes)}
-        return [code[label] for label in labels]
+        return np.array([code[label] for label in labels], dtype=np.int64)
 
 
 def split(
@@ -61,15 +67,18 @@ def split(
     seed: int,
     duplicates: Duplicates = "ignore",
     sample_weight: Sequence[float] | None = None,
+    names: Sequence[Any] | None = None,
 ) -> Labelled:
     """Check the data and hold out a dev set if none is given, independent of the order of the rows.
 
-    Texts with a weight of 0 are left out.
+    Texts with a weight of 0 are left out. `names` are those of the columns, where labels are a matrix.
 
     Raises:
         DataError: for data that cannot be trained on.
     """
-    weights = None
+    sets, weights = as_label_sets(labels, names), None
+    task = SINGLE_LABEL if sets is None else MULTI_LABEL
+    labels = labels if sets is None else sets[0]
     if sample_weight is not None:
         texts = check_texts(texts)
         labels = check_labels(labels, len(texts))
@@ -78,7 +87,7 @@ def split(
         texts, labels = [texts[i] for i in rows], [labels[i] for i in rows]
         weights = [checked[i] for i in rows]
     train_texts, train_labels = _usable(texts, labels, "training")
-    classes = sorted(set(train_labels))
+    classes = sorted(set(train_labels)) if sets is None else _classes(train_labels, sets[1])
     if len(classes) < 2:
         raise DataError(f"All labels are {classes[0]!r}. A classifier needs at least two classes.")
     if len(classes) > FEW and any(isinstance(label, float) and label != int(label) for label in classes):
@@ -88,24 +97,29 @@ def split(
         )
     fingerprint = _fingerprint(train_texts, train_labels, weights)
     if dev is None:
+        stratified = strata(train_labels)
         # At least one text of every class stays in training.
-        count = min(max(round(len(train_texts) * dev_fraction), 1), len(train_texts) - len(classes))
+        count = min(max(round(len(train_texts) * dev_fraction), 1), len(train_texts) - len(set(stratified)))
         if count < 1:
             raise DataError(
                 f"{len(train_texts)} texts are too few to hold any out. Give more, or pass dev=(texts, labels)."
             )
-        rest, out = _hold_out(train_texts, train_labels, count, derive(seed, "dev") % 2**32, duplicates)
+        rest, out = _hold_out(train_texts, stratified, count, derive(seed, "dev") % 2**32, duplicates)
         dev_texts, dev_labels = [train_texts[i] for i in out], [train_labels[i] for i in out]
         train_texts, train_labels = [train_texts[i] for i in rest], [train_labels[i] for i in rest]
         weights = None if weights is None else [weights[i] for i in rest]
     else:
-        dev_texts, dev_labels = _usable(*dev, "dev")
-        if unseen := sorted(map(repr, set(dev_labels) - set(classes))):
+        dev_sets = as_label_sets(dev[1], None if sets is None or not hasattr(dev[1], "ndim") else sets[1])
+        if (dev_sets is None) != (sets is None):
+            raise DataError("Training and dev differ: one has several labels a text, the other one. Give both alike.")
+        dev_texts, dev_labels = _usable(dev[0], dev[1] if dev_sets is None else dev_sets[0], "dev")
+        seen = {label for one in dev_labels for label in one} if dev_sets else set(dev_labels)
+        if unseen := sorted(map(repr, seen - set(classes))):
             raise DataError(
                 f"The dev set has labels that training lacks: {', '.join(unseen[:5])}. "
                 "Drop those rows, or give training some of them."
             )
-    return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint, weights)
+    return Labelled(train_texts, train_labels, dev_texts, dev_labels, classes, fingerprint, weights, task)
 
 
 def _hold_out(
@@ -122,6 +136,27 @@ def _hold_out(
                 "set. Give more, or pass dev=(texts, labels)."
             )
     return hold_out(texts, labels, count, seed)[:2]
+
+
+def _classes(labels: Sequence[LabelSet], columns: Sequence[Any] | None) -> list[Any]:
+    """The labels that are learnt, where a text may have several.
+
+    Raises:
+        DataError: if there is nothing to tell apart.
+    """
+    seen = {label for one in labels for label in one}
+    classes = sorted(seen) if columns is None else list(columns)
+    if len(classes) < 2:
+        known = f"only one label, {classes[0]!r}" if classes else "no label at all"
+        raise DataError(
+            f"There is {known}. Texts with several labels need at least two; for one question, yes or no, give one "
+            "label a text."
+        )
+    if len(set(labels)) == 1:
+        raise DataError(f"All texts have the labels {', '.join(map(repr, labels[0])) or 'of none'}: nothing to learn.")
+    if missing := [repr(label) for label in classes if label not in seen]:
+        warn(f"No training text has the label {', '.join(missing[:5])}: nothing is learnt about it.")
+    return classes
 
 
 def check_texts(texts: Any, column: str | None = None) -> list[str]:
@@ -153,6 +188,8 @@ def check_labels(labels: Sequence[Any], count: int) -> list[Any]:
         DataError: for a wrong number of labels or a missing one.
     """
     values = listed(labels) if is_column(labels) else labels
+    if are_sets(values):
+        return _checked_sets(values, count)
     plain = [label.item() if isinstance(label, np.generic) else label for label in values]
     if len(plain) != count:
         raise DataError(f"There are {count} texts and {len(plain)} labels. Give one label for each text.")
@@ -222,6 +259,37 @@ def _labelled(table: Any, text: str | None, label: str | None, what: str) -> Lab
     for note in found.notes:
         warn(f"{note[:-1]} of the {what}table.")
     return found
+
+
+def are_right(predicted: Any, labels: Any, classes: Sequence[Any]) -> list[bool]:
+    """Whether each prediction of a classifier is right: a label (N,), or a list of tuples of them."""
+    if isinstance(predicted, list):
+        pairs = zip(map(set, predicted), check_sets(labels, len(predicted), classes), strict=True)
+    else:
+        pairs = zip(predicted.tolist(), check_labels(labels, len(predicted)), strict=True)
+    return [one == other for one, other in pairs]
+
+
+def check_sets(labels: Any, count: int, classes: Sequence[Any]) -> list[set[Any]]:
+    """Labels of texts that may have several, as sets; `classes` are the columns of a matrix.
+
+    Raises:
+        DataError: for a wrong number of labels, or one label a text.
+    """
+    matrix = getattr(labels, "ndim", 1) == 2 and not hasattr(labels, "columns")
+    sets = as_label_sets(labels, classes if matrix else None)
+    if sets is None:
+        raise DataError("The model gives texts several labels, and these have one. Give a list for each text.")
+    return [set(one) for one in _checked_sets(sets[0], count)]
+
+
+def _checked_sets(labels: Sequence[LabelSet], count: int) -> list[LabelSet]:
+    """Sets of labels, each label checked as one of a single text is."""
+    if len(labels) != count:
+        raise DataError(f"There are {count} texts and {len(labels)} lists of labels. Give one for each text.")
+    flat = [label for one in labels for label in one]
+    check_labels(flat, len(flat))
+    return list(labels)
 
 
 def _usable(texts: Sequence[str], labels: Sequence[Any], name: str) -> tuple[list[str], list[Any]]:

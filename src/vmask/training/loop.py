@@ -17,21 +17,24 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn import functional
 
 from vmask._core.random_streams import numpy_stream
 from vmask.config import TrainConfig
 from vmask.errors import TrainingDiverged, VmaskWarning
+from vmask.inference.decisions import decided
+from vmask.inference.output import to_probabilities
 from vmask.masks.contract import Embedded, WordMask
 from vmask.models.contract import MaskedClassifier
 from vmask.text.batches import Batch, collate, random_batches, shuffled_buckets, sorted_buckets
 from vmask.text.words import PAD
 from vmask.training.checkpoints import Checkpoints, learnt_state, restore
+from vmask.training.objective import objective_of
 from vmask.training.optimizer import OF_MASK, make_optimizer
 from vmask.training.processes import resume_together, share_of, total_counts, total_of
 from vmask.training.progress import ProgressCallback
 from vmask.training.schedules import annealing_at, beta_at, rate_at
 from vmask.training.selection import Selection, restart_epoch, with_enough_epochs
+from vmask.training.thresholds import best_thresholds
 from vmask.training.torch_random import own_randomness, reseed_torch
 
 if TYPE_CHECKING:
@@ -49,13 +52,13 @@ class Examples:
 
     Attributes:
         ids: ids of the words or pieces of each text.
-        labels: (N,) class of each text.
+        labels: (N,) class of each text; or (N, C) whether it has each label, 0 or 1.
         pad: id of padding.
         weights: (N,) weight of each text in the loss, above 0; None if all weigh the same.
     """
 
     ids: Sequence[NDArray[np.int32]]
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     pad: int = PAD
     weights: NDArray[np.float32] | None = None
 
@@ -78,10 +81,12 @@ class Trained:
             words of dev with a mask of at least 0.5, how far that misses a constraint of the mask, whether the epoch
             competes for the best dev score, seconds.
         best_epoch: number of the epoch whose weights are kept, from 1.
+        thresholds: (C,) probability from which each label is predicted, where a text may have several; else None.
     """
 
     history: list[dict[str, Any]]
     best_epoch: int
+    thresholds: NDArray[np.float64] | None = None
 
 
 def train(
@@ -147,7 +152,8 @@ def train(
         accelerator.wait_for_everyone()
         run.end()
         restore(model, best)
-    trained = Trained(history, selection.best(history))
+        thresholds = run.thresholds()
+    trained = Trained(history, selection.best(history), thresholds)
     _warn_of_collapse(model.mask, history[trained.best_epoch - 1])
     _warn_of_excess(history[trained.best_epoch - 1])
     return trained
@@ -176,7 +182,7 @@ class _Run:
         self.wrapped, self.optimizer = accelerator.prepare(model, self.plain_optimizer)
         self.lengths = examples.lengths
         self.steps = math.ceil(len(self.lengths) / config.batch_size)
-        self.class_weight = _class_weight(examples.labels, dev.labels, config).to(accelerator.device)
+        self.objective = objective_of(examples.labels, dev.labels, config).to(accelerator.device)
         self.restart = restart_epoch(config, model.mask)
         self.start = {} if self.restart is None else _without_vectors(learnt_state(model.encoder), model)
 
@@ -265,20 +271,24 @@ class _Run:
         losses, penalties = total_of(accelerator, losses, penalties)
         return losses, penalties
 
-    def _error(self, logits: Tensor, labels: Tensor, rows: NDArray[np.int64]) -> Tensor:
-        """() cross-entropy of the texts in `rows`: their mean by weight of class and text."""
-        if self.examples.weights is None:
-            return functional.cross_entropy(logits.float(), labels, self.class_weight)
-        weights = torch.from_numpy(self.examples.weights[rows]).to(logits.device)
-        errors = functional.cross_entropy(logits.float(), labels, self.class_weight, reduction="none")
-        return (errors * weights).sum() / (self.class_weight[labels] * weights).sum()
-
     def _weight(self, rows: NDArray[np.int64]) -> float:
         """Total weight of the texts in `rows` in the loss."""
-        weights = self.class_weight[self.examples.labels[rows]]
-        if self.examples.weights is not None:
-            weights = weights * torch.from_numpy(self.examples.weights[rows]).to(weights.device)
-        return float(weights.sum())
+        return self.objective.total_weight(self.examples.labels[rows], self._weights(rows))
+
+    def _error(self, logits: Tensor, labels: Tensor, rows: NDArray[np.int64]) -> Tensor:
+        """() error of the texts in `rows`: their mean by weight of class and text."""
+        return self.objective.error(logits, labels, self._weights(rows))
+
+    def _weights(self, rows: NDArray[np.int64]) -> Tensor | None:
+        """(B,) weights of the texts in `rows`; None if all weigh the same."""
+        weights = self.examples.weights
+        return None if weights is None else torch.from_numpy(weights[rows]).to(self.accelerator.device)
+
+    def thresholds(self) -> NDArray[np.float64] | None:
+        """(C,) the thresholds of labels that are best on dev, where a text may have several; else None."""
+        if self.dev.labels.ndim == 1:
+            return None
+        return best_thresholds(_read(self.model, self.dev, self.accelerator, self.pad_length)[0], self.dev.labels)
 
     def end(self) -> None:
         """Remove the wrapper of mixed precision from the model."""
@@ -319,33 +329,28 @@ def _calibrate_mask(model: MaskedClassifier, examples: Examples) -> None:
         model.mask.calibrate(vectors, torch.from_numpy(counts).to(device)[words])
 
 
-def _class_weight(labels: NDArray[np.int64], dev: NDArray[np.int64], config: TrainConfig) -> Tensor:
-    counts = np.bincount(labels, minlength=int(max(labels.max(), dev.max())) + 1)
-    if config.class_weight is None:
-        return torch.ones(len(counts))
-    return torch.tensor(len(labels) / (len(counts) * np.maximum(counts, 1)), dtype=torch.float32)
-
-
 @torch.no_grad()
-def _score(
+def _read(
     model: MaskedClassifier, examples: Examples, accelerator: Accelerator, pad_length: int
-) -> dict[str, float | None]:
-    """Accuracy and macro F1 on held-out texts, and mean and standard deviation of the masks of their words.
+) -> tuple[NDArray[Any], tuple[float, float, float, float]]:
+    """What the model says of texts, and what its mask does to them.
 
-    Each process reads its share of the texts; all get the same scores, by which they stop at the same epoch.
+    Returns:
+        (N,) the predicted classes, or (N, C) the probabilities of the labels, where a text may have several; number of
+        words, of visible words, sum of the scores of words and of their squares.
     """
-    from vmask.metrics.accuracy import accuracy
-    from vmask.metrics.macro_f1 import macro_f1
-
     model.eval()
-    predicted = np.zeros(len(examples.labels), dtype=np.int64)
+    predicted = np.zeros(examples.labels.shape, examples.labels.dtype)
     count, visible, total, squares = 0.0, 0.0, 0.0, 0.0
     for rows in (share_of(bucket, accelerator) for bucket in sorted_buckets(examples.lengths)):
         if not len(rows):
             continue
         batch = examples.batch(rows, pad_length).to(accelerator.device)
         output = model(batch)
-        predicted[rows] = output.logits.argmax(1).cpu().numpy()
+        answers = (
+            output.logits.argmax(1) if predicted.ndim == 1 else to_probabilities(output.logits.float(), task=model.task)
+        )
+        predicted[rows] = answers.cpu().numpy()
         scores = output.masked.scores[output.words].cpu().double()
         count += len(scores)
         visible += int((scores >= VISIBLE).sum())
@@ -353,11 +358,33 @@ def _score(
         squares += float(scores.square().sum())
     predicted = total_counts(accelerator, predicted)
     count, visible, total, squares = total_of(accelerator, count, visible, total, squares)
+    return predicted, (count, visible, total, squares)
+
+
+def _score(
+    model: MaskedClassifier, examples: Examples, accelerator: Accelerator, pad_length: int
+) -> dict[str, float | None]:
+    """Accuracy and F1 on held-out texts, and mean and standard deviation of the masks of their words.
+
+    Each process reads its share of the texts; all get the same scores, by which they stop at the same epoch. Labels of
+    which a text may have several are predicted by the thresholds that are best on these texts.
+    """
+    from vmask.metrics.accuracy import accuracy
+    from vmask.metrics.macro_f1 import macro_f1
+    from vmask.metrics.micro_f1 import micro_f1
+
+    predicted, (count, visible, total, squares) = _read(model, examples, accelerator, pad_length)
+    several = {}
+    labels = examples.labels
+    if labels.ndim == 2:
+        labels, predicted = labels > 0, decided(predicted, best_thresholds(predicted, labels))
+        several = {"dev_micro_f1": micro_f1(labels, predicted)}
     mean = total / max(count, 1)
     ranks = model.mask.ranks
     return {
-        "dev_accuracy": accuracy(examples.labels, predicted),
-        "dev_macro_f1": macro_f1(examples.labels, predicted),
+        "dev_accuracy": accuracy(labels, predicted),
+        "dev_macro_f1": macro_f1(labels, predicted),
+        **several,
         "mask_mean": mean if ranks else None,
         "mask_std": max(squares / max(count, 1) - mean**2, 0.0) ** 0.5 if ranks else None,
         "mask_visible": visible / max(count, 1) if ranks else None,

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from numpy.typing import NDArray
 
+from vmask.config import MULTI_LABEL
 from vmask.errors import ConfigError
 from vmask.inference.edits import PieceFinder
 from vmask.inference.piece_predictor import PiecePredictor
@@ -63,6 +65,8 @@ class PreparedPieces(Prepared):
             dtype=torch.float32,
             ignore_mismatched_sizes=True,
         )
+        if self.task == MULTI_LABEL:
+            network.config.problem_type = "multi_label_classification"  # its `pipeline` gives each label a sigmoid
         network.config.pad_token_id = self.tokenizer.pad
         network.config.name_or_path = public_name(self.name)  # stored in model folders, so no path of this machine
         return make_transformer(network, self.tokenizer, plan)
@@ -83,6 +87,8 @@ class PreparedPieces(Prepared):
             raise ConfigError("It is no encoder. Give the folder of one.")
         if predictor.tokenizer.to_json() != self.tokenizer.to_json():
             raise ConfigError(f"It has another tokenizer than {self.name}. Give its encoder to --model.")
+        if predictor.task != self.task:
+            raise ConfigError("One of both has several labels a text, the other one. Leave init_from out.")
         if list(predictor.labels) != self.labels:
             raise ConfigError("Its labels are others than those of the data. Leave init_from out.")
         return make_transformer(predictor.network, self.tokenizer, plan)
@@ -145,7 +151,7 @@ _PADDED_POSITIONS = ("roberta", "xlm-roberta", "camembert", "mpnet", "longformer
 def _encode(
     tokenizer: PieceTokenizer,
     texts: Sequence[str],
-    codes: Sequence[int],
+    codes: NDArray[Any],
     name: str,
     weights: Sequence[float] | None = None,
 ) -> tuple[Examples, int]:

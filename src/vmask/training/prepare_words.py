@@ -169,7 +169,7 @@ def _matrix(
 def _encode(
     tokenizer: WordTokenizer,
     texts: Sequence[str],
-    codes: Sequence[int],
+    codes: NDArray[Any],
     name: str,
     weights: Sequence[float] | None = None,
 ) -> Examples:

@@ -43,6 +43,11 @@ class Prepared:
         return self.labelled.classes
 
     @property
+    def task(self) -> str:
+        """How many labels a text has."""
+        return self.labelled.task
+
+    @property
     def pad_length(self) -> int:
         """Maximum length of a text."""
         raise NotImplementedError
@@ -98,14 +103,14 @@ class Prepared:
 
 def examples_of(
     ids: Mapping[int, NDArray[np.int32]],
-    codes: Sequence[int],
+    codes: NDArray[Any],
     pad: int = PAD,
     weights: Sequence[float] | None = None,
 ) -> Examples:
     """The texts in the rows that have ids, with their classes; `codes` and `weights` are those of all rows."""
     return Examples(
         list(ids.values()),
-        np.array([codes[row] for row in ids], dtype=np.int64),
+        codes[list(ids)],
         pad,
         None if weights is None else np.array([weights[row] for row in ids], dtype=np.float32),
     )

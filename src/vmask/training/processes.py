@@ -37,12 +37,12 @@ def total_of(accelerator: Accelerator, *values: float) -> list[float]:
     return summed.tolist()
 
 
-def total_counts(accelerator: Accelerator, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The sums of arrays of integers over all processes."""
+def total_counts(accelerator: Accelerator, values: NDArray[Any]) -> NDArray[Any]:
+    """The sums of arrays of numbers over all processes."""
     if accelerator.num_processes == 1:
         return values
     summed: Tensor = accelerator.reduce(torch.from_numpy(values).to(accelerator.device), "sum")
-    counts: NDArray[np.int64] = summed.cpu().numpy()
+    counts: NDArray[Any] = summed.cpu().numpy()
     return counts
 
 

@@ -186,10 +186,11 @@ class TrainingBar(ProgressCallback):
 
     def epoch(self, row: Mapping[str, Any], best: bool) -> None:
         """Print the epoch's line."""
+        dev = row.get("dev_micro_f1", row["dev_accuracy"])
         mask = f"  mask {row['mask_mean']:.2f} ± {row['mask_std']:.2f}" if row["mask_mean"] is not None else ""
         self.console.print(
             f"[dim]{self.title}[/dim] epoch {row['epoch']:>3}  loss {row['loss']:.3f}  beta {row['beta']:.2f}  "
-            f"dev {row['dev_accuracy']:.3f}{mask}{'  [bold green]best[/bold green]' if best else ''}",
+            f"dev {dev:.3f}{mask}{'  [bold green]best[/bold green]' if best else ''}",
             highlight=False,
         )
 

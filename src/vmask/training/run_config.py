@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from vmask.config import DataConfig, TrainConfig, make, to_dict
+from vmask.config import SINGLE_LABEL, DataConfig, TrainConfig, make, to_dict
 from vmask.errors import ConfigError, UnknownName
 from vmask.masks import MASKS
 from vmask.models import MODELS
@@ -91,15 +91,16 @@ class Plan:
         holders = (nested_options.get(part),) if nested else (self.train, self.data)
         return next(((holder, option or part) for holder in holders if hasattr(holder, option or part)), None)
 
-    def build(self, vectors: Tensor, tuned: bool, classes: int) -> MaskedClassifier:
+    def build(self, vectors: Tensor, tuned: bool, classes: int, task: str = SINGLE_LABEL) -> MaskedClassifier:
         """A fresh classifier over word vectors; its weights come from torch's global generator.
 
         Args:
             vectors: (V, D) word vectors; row 0 is padding.
             tuned: whether the vectors are trained too.
             classes: number of classes C.
+            task: how many labels a text has.
         """
-        return self.with_mask(self.word_encoder(vectors, tuned, classes), classes)
+        return self.with_mask(self.word_encoder(vectors, tuned, classes), classes, task)
 
     def word_encoder(self, vectors: Tensor, tuned: bool, classes: int) -> Encoder:
         """A fresh encoder over word vectors, see `build`."""
@@ -125,16 +126,39 @@ class Plan:
                     "Choose smaller sizes."
                 )
 
-    def with_mask(self, encoder: Encoder, classes: int) -> MaskedClassifier:
+    def with_mask(self, encoder: Encoder, classes: int, task: str = SINGLE_LABEL) -> MaskedClassifier:
         """A fresh mask at the seam of an encoder; its weights come from torch's global generator.
 
         Args:
             encoder: the encoder.
             classes: number of classes C.
+            task: how many labels a text has.
         """
         mask = MASKS.get(self.mask)(encoder.dim, self.mask_options)
+        mask.task = task
         mask.set_classes(classes)
-        return MaskedClassifier(encoder, mask)
+        return MaskedClassifier(encoder, mask, task)
+
+    def for_task(self, task: str) -> Plan:
+        """The plan of a training on data of this task.
+
+        With several labels a text the accuracy is the share of texts without a single mistake, too rough to choose an
+        epoch by, so micro F1 takes its place. With one label a text both are the same number.
+
+        Raises:
+            ConfigError: for options that have no meaning for this task.
+        """
+        select = self.train.select
+        if task == SINGLE_LABEL:
+            select = "accuracy" if select == "micro_f1" else select
+        else:
+            select = "micro_f1" if select == "accuracy" else select
+            if getattr(self.model_options, "double_softmax", False):
+                raise ConfigError(
+                    "double_softmax needs one label a text: a softmax makes labels exclude each other. Leave it out, "
+                    "or set it to false with --preset paper_code."
+                )
+        return self if select == self.train.select else replace(self, train=replace(self.train, select=select))
 
     @property
     def title(self) -> str:

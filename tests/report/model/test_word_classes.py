@@ -63,12 +63,25 @@ def test_a_class_without_a_text_breaks_nothing():
 def test_presence_counts_texts_not_places(model):
     words = ["film", "lovely", "nosuchword"]
     texts = ["A lovely FILM, a lovely film", "film", "another"]
-    there, totals = presence(model.predictor_, words, texts, [0, 1, 1], 2)
+    there, totals, with_word = presence(model.predictor_, words, texts, [[0], [1], [1]], 2)
     assert there.tolist() == [[1, 1], [1, 0], [0, 0]]
     assert totals.tolist() == [1, 2]
+    assert with_word.tolist() == [2, 1, 0]
+
+
+def test_a_text_may_have_several_classes_or_none(model):
+    texts = ["a lovely film", "film", "a film", "nothing of it"]
+    there, totals, with_word = presence(model.predictor_, ["film"], texts, [[0, 1], [0], [], [1]], 2)
+    assert (there.tolist(), totals.tolist(), with_word.tolist()) == ([[2, 1]], [2, 2], [3])
+    (one,) = leans(there, totals, with_word, 4)
+    share = (2 + 0.5) / (4 + 1)  # each class is a question, yes or no
+    inside, inside_not, outside, outside_not = 2 + PRIOR * share, PRIOR * share, 1 + PRIOR * share, 1 + PRIOR * share
+    assert one.label == 0
+    assert one.log_odds == pytest.approx(log(inside / inside_not) - log(outside / outside_not))
 
 
 def test_presence_of_an_encoders_words(tiny_encoder):
-    there, totals = presence(tiny_encoder().predictor_, ["film", "lovely"], ["Lovely lovely FILM", "film"], [1, 0], 2)
+    texts = ["Lovely lovely FILM", "film"]
+    there, totals, _ = presence(tiny_encoder().predictor_, ["film", "lovely"], texts, [[1], [0]], 2)
     assert there.tolist() == [[1, 1], [0, 1]]
     assert totals.tolist() == [1, 1]

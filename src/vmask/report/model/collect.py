@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from vmask._core.progress import shown
 from vmask.classifier import TextClassifier
 from vmask.data.datasets import Dataset
-from vmask.data.labels import as_label
+from vmask.data.label_sets import as_label, label_text
 from vmask.errors import DataError
 from vmask.explain.api import explain_texts
 from vmask.explain.contract import Explanation
+from vmask.inference.decisions import leading, thresholds_of
 from vmask.inference.visible_words import visible_share, visible_words
 from vmask.persistence.model_folder import CONFIG, WEIGHTS, read_config
 from vmask.report.model.content import Content, Example, Level, Texts, Training, Visible
@@ -51,6 +52,10 @@ RULE = (
     "first {right} that the model classifies correctly, the first {wrong} that it gets wrong and, of all others, the "
     "{unsure} whose predicted class has the lowest probability. No text is shown twice."
 )
+
+RULE_OF_SEVERAL = RULE.replace(
+    "whose predicted class has the lowest probability", "with a label whose probability is nearest to its threshold"
+).replace("classifies correctly", "gives exactly their labels")
 
 
 def default_level(classifier: TextClassifier) -> Level:
@@ -95,7 +100,9 @@ def collect(
     right = int(predictions.right.sum())
     return Content(
         name=f"{plan.title} on {dataset.name}",
-        headline=headline(plan, dataset, right, measured.texts, measured.split, len(classifier.classes_)),
+        headline=headline(
+            plan, dataset, right, measured.texts, measured.split, len(classifier.classes_), predictions.subject.several
+        ),
         lead=lead(classifier, dataset),
         level=level,
         warnings=tuple(report_warnings(classifier, dataset, predictions)),
@@ -117,6 +124,7 @@ def collect(
         private=private,
         suspects=suspects(classifier.predictor_, dataset, predictions, private),
         conflicting=conflicting(dataset, private),
+        several=predictions.subject.several,
     )
 
 
@@ -157,9 +165,9 @@ def methods_of(classifier: TextClassifier, level: Level) -> tuple[str, ...]:
     return own or (LOCAL[:1] if predictor.quick else ())
 
 
-def rule(split: str, texts: int) -> str:
-    """How texts are chosen, in words."""
-    return RULE.format(split=split, texts=f"{texts:,}", **KINDS)
+def rule(split: str, texts: int, several: bool = False) -> str:
+    """How texts are chosen, in words; `several` where they may have several labels."""
+    return (RULE_OF_SEVERAL if several else RULE).format(split=split, texts=f"{texts:,}", **KINDS)
 
 
 def choose(texts: Sequence[str], right: NDArray[np.bool_], sure: NDArray[Any]) -> list[tuple[str, int]]:
@@ -194,15 +202,17 @@ def _texts(classifier: TextClassifier, predictions: Predicted, level: Level, fol
     methods = methods_of(classifier, level)
     texts = [predictions.split.texts[row] for _, row in chosen]
     explained = _explained(classifier, texts, methods, progress)
-    predicted, labels = predictions.subject.predicted, predictions.subject.labels
+    subject = predictions.subject
+    predicted, labels = subject.predicted, subject.labels
     assert labels is not None
+    leads = leading(subject.probabilities, thresholds_of(subject.predictor))
     examples = tuple(
         Example(
             kind=kind,
             text=predictions.split.texts[row],
-            label=predictions.names[labels[row]],
-            predicted=predictions.names[predicted[row]],
-            probability=float(predictions.sure[row]),
+            label=_true_name(predictions, row) if subject.several else predictions.names[labels[row]],
+            predicted=_names(predictions, predicted[row]) if subject.several else predictions.names[predicted[row]],
+            probability=float(subject.probabilities[row, leads[row]]),
             explanations=tuple(explained[at + len(texts) * number] for number in range(len(methods))),
         )
         for at, (kind, row) in enumerate(chosen)
@@ -213,7 +223,20 @@ def _texts(classifier: TextClassifier, predictions: Predicted, level: Level, fol
         if left_out
         else ""
     )
-    return Texts(rule(predictions.measured.split, predictions.measured.texts), methods, missing, examples)
+    return Texts(
+        rule(predictions.measured.split, predictions.measured.texts, subject.several), methods, missing, examples
+    )
+
+
+def _names(predictions: Predicted, reached: NDArray[np.bool_]) -> str:
+    """The labels of a text as people read them."""
+    return label_text(tuple(predictions.names[at] for at in np.flatnonzero(reached)))
+
+
+def _true_name(predictions: Predicted, row: int) -> str:
+    """The true labels of a text, in the order of the labels."""
+    true = {str(as_label(one)) for one in predictions.split.labels[row]}
+    return label_text(tuple(name for name in predictions.names if name in true))
 
 
 def _explained(

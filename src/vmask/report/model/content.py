@@ -74,6 +74,8 @@ class ClassScore:
     f1: float
     support: int
     predicted: int
+    threshold: float | None = None
+    """Probability from which it is predicted, where a text may have several labels."""
 
 
 @dataclass(frozen=True)
@@ -286,7 +288,7 @@ class Content:
         warnings: what a reader must know before all else.
         labels: the classes, in the order of tables.
         measured: the texts that everything was measured on.
-        confusion: (C, C) texts by true class (rows) and predicted class.
+        confusion: (C, C) texts by true class (rows) and predicted class; empty where a text may have several labels.
         confused: pairs of classes that are taken for each other, the most frequent first.
         words: the words of the model; None where its method ranks none.
         visible: what it reads; None where it sees something of every word.
@@ -296,6 +298,7 @@ class Content:
         private: whether texts are left out, of this page and of all that is written beside it.
         suspects: dev and test rows whose label the model contradicts, those where it is surest first.
         conflicting: rows of texts that have more than one label.
+        several: whether a text may have several labels.
     """
 
     name: str
@@ -321,6 +324,7 @@ class Content:
     private: bool = False
     suspects: tuple[Suspect, ...] = ()
     conflicting: tuple[LabelledRow, ...] = ()
+    several: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON values; a number that is none becomes null. Of long lists of rows the first are given."""

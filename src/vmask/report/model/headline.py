@@ -41,7 +41,9 @@ def model_name(plan: Plan) -> str:
     return f"encoder ({public_name(plan.model_options.encoder)})" if plan.reads_pieces else plan.model.upper()
 
 
-def headline(plan: Plan, dataset: Dataset, right: int, texts: int, split: str, classes: int) -> str:
+def headline(
+    plan: Plan, dataset: Dataset, right: int, texts: int, split: str, classes: int, several: bool = False
+) -> str:
     """What the model is and how good, in a sentence.
 
     >>> of_texts(461, 500), of_texts(11, 12), of_texts(5000, 5000), of_texts(2999, 3000)
@@ -49,6 +51,11 @@ def headline(plan: Plan, dataset: Dataset, right: int, texts: int, split: str, c
     """
     name = model_name(plan)
     article = "An" if name.startswith(("LSTM", "encoder")) else "A"
+    if several:
+        return (
+            f"{article} {name} that gives {things(dataset)} any of {classes:,} labels, all of them right on "
+            f"{of_texts(right, texts)} {split} texts"
+        )
     kinds = f"{classes:,} kinds" if classes != 1 else "one kind"
     return (
         f"{article} {name} that sorts {things(dataset)} into {kinds}, right on {of_texts(right, texts)} {split} texts"

@@ -11,6 +11,7 @@ from typing import Any
 from vmask._core.files import write_text
 from vmask.data.datasets import Dataset
 from vmask.data.duplicates import conflicts
+from vmask.data.label_sets import label_text
 from vmask.persistence.model_folder import LISTS
 from vmask.report.model.content import Content, LabelledRow, Suspect
 from vmask.report.model.test_scores import Predicted, predict_split
@@ -29,6 +30,8 @@ def suspects(predictor: Any, dataset: Dataset, measured: Predicted, private: boo
         private: leave the texts out.
     """
     found: list[Suspect] = []
+    if measured.subject.several:  # no label stands against another
+        return ()
     for name in SPLITS:
         if not len(dataset.splits.get(name) or ()):
             continue
@@ -49,7 +52,7 @@ def suspects(predictor: Any, dataset: Dataset, measured: Predicted, private: boo
 def conflicting(dataset: Dataset, private: bool) -> tuple[LabelledRow, ...]:
     """The rows of all texts that have more than one label, those of a text behind each other."""
     return tuple(
-        LabelledRow(number, id, name, "" if private else dataset.splits[name].texts[row], label)
+        LabelledRow(number, id, name, "" if private else dataset.splits[name].texts[row], label_text(label))
         for number, conflict in enumerate(conflicts(dataset.splits), 1)
         for name, row, id, label in conflict.rows
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import nan
@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 
 from vmask._core.random_streams import numpy_stream
 from vmask.data.datasets import Dataset, Split
-from vmask.data.labels import as_label
+from vmask.data.label_sets import are_sets, as_label, indicators, label_text
+from vmask.data.labels import flat_labels
+from vmask.evaluation.label_scores import label_scores
 from vmask.evaluation.result import estimated
 from vmask.evaluation.statistics import CONFIDENCE, Difference, Estimate, mean_interval, paired_difference
-from vmask.evaluation.subjects import subject_of, texts_of
-from vmask.metrics.accuracy import Accuracy
+from vmask.evaluation.subjects import subject_of, texts_of, truth_of
+from vmask.inference.decisions import label_tuples, thresholds_of
+from vmask.metrics.accuracy import Accuracy, right
 from vmask.metrics.calibration_error import CalibrationError
 from vmask.metrics.contract import ModelMetric, Subject
 from vmask.metrics.macro_f1 import MacroF1
+from vmask.metrics.micro_f1 import MicroF1
 from vmask.report.model.content import (
     LINEAR_MODEL,
     Bin,
@@ -52,7 +56,8 @@ class Predicted:
     Attributes:
         measured: which texts these are.
         split: the texts with their labels.
-        subject: the model with its probabilities; `labels` are numbers in `names`.
+        subject: the model with its probabilities; `labels` are numbers in `names`, or where a text may have several
+            (N, C) which it has of those that the model knows.
         names: the classes of the model as text, then labels that only the texts have.
         unknown: how many texts have a label that the model does not know.
     """
@@ -62,17 +67,23 @@ class Predicted:
     subject: Subject
     names: tuple[str, ...]
     unknown: int
+    strange: NDArray[np.bool_] | None = None
+    """(N,) whether a text has a label that the model does not know, where it may have several."""
 
     @property
     def right(self) -> NDArray[np.bool_]:
-        """(N,) whether each prediction is right."""
+        """(N,) whether each prediction is right; of several labels, all of them."""
         assert self.subject.labels is not None
-        right: NDArray[np.bool_] = np.equal(self.subject.labels, self.subject.predicted)
-        return right
+        correct = right(self.subject.labels, self.subject.predicted)
+        return correct if self.strange is None else correct & ~self.strange
 
     @property
     def sure(self) -> NDArray[np.float64]:
-        """(N,) probability of each predicted class."""
+        """(N,) probability of each predicted class; of several labels, how near the nearest is to its threshold."""
+        thresholds = thresholds_of(self.subject.predictor)
+        if thresholds is not None:
+            nearest: NDArray[np.float64] = np.abs(self.subject.probabilities - thresholds).min(1)
+            return nearest
         highest: NDArray[np.float64] = self.subject.probabilities.max(1).astype(np.float64)
         return highest
 
@@ -94,11 +105,19 @@ def predict_split(predictor: Any, dataset: Dataset, name: str, instead: str = ""
     """Ask the model about the texts of a split."""
     split = dataset.splits[name]
     classes = [str(as_label(label)) for label in predictor.labels]
-    spelt = [str(as_label(label)) for label in split.labels]
+    several = thresholds_of(predictor) is not None
+    if are_sets(split.labels) != several:
+        truth_of(split.labels, predictor)  # says what to do about it
+    spelt = [str(as_label(label)) for label in flat_labels(split.labels)]
     names = (*classes, *sorted(set(spelt).difference(classes)))
     number = {label: at for at, label in enumerate(names)}
     texts = replace(texts_of(dataset, name), labels=None)  # they may have labels that the model does not know
     subject = subject_of(predictor, texts, np.zeros(0, np.int64), ("remove",), 0, None, False, ())
+    if several:
+        has = indicators([tuple(str(as_label(one)) for one in label) for label in split.labels], names)
+        strange = np.asarray(has[:, len(classes) :].any(1))
+        subject = replace(subject, labels=has[:, : len(classes)])
+        return Predicted(Measured(name, len(split), instead), split, subject, names, int(strange.sum()), strange)
     labels = np.array([number[label] for label in spelt], np.int64)
     unknown = int(np.count_nonzero(labels >= len(classes)))
     return Predicted(Measured(name, len(split), instead), split, replace(subject, labels=labels), names, unknown)
@@ -109,41 +128,65 @@ def scores(predictions: Predicted, train: Split, model: str) -> Scores:
     common = most_common(train.labels)
     ours = Rival(model, "this model", _estimate(Accuracy(), predictions.subject))
     constant = np.array([label == common for label in predictions.split.labels], np.float64)
-    floor = Rival("most common class", f"always “{common}”", mean_interval(constant))
+    floor = Rival("most common class", f"always “{label_text(common)}”", mean_interval(constant))
     f1 = _estimate(MacroF1(), predictions.subject)
     some = sampled(train)
+    several = tuple(_micro_f1(predictions.subject))
     try:
         linear = linear_predictions(some, predictions.split)
     except ValueError as error:  # texts without a word of two letters, as scikit-learn cuts them
         reason = f"There is no linear model to compare with: {' '.join(str(error).split())}"
-        return Scores((ours, floor), None, reason, f1)
-    right = np.array([a == b for a, b in zip(linear, predictions.split.labels, strict=True)], np.float64)
-    difference = paired_difference(predictions.right.astype(np.float64), right)
+        return Scores((ours, floor), None, reason, f1, several)
+    theirs = np.array([a == b for a, b in zip(linear, predictions.split.labels, strict=True)], np.float64)
+    difference = paired_difference(predictions.right.astype(np.float64), theirs)
     what = "TF-IDF over words and pairs of words, logistic regression"
-    rivals = (ours, Rival(LINEAR_MODEL, what, mean_interval(right)), floor)
-    notes: tuple[str, ...] = ()
+    rivals = (ours, Rival(LINEAR_MODEL, what, mean_interval(theirs)), floor)
+    notes: tuple[str, ...] = several
     if len(some) < len(train):
-        notes = (f"The linear model learnt from {len(some):,} of the {len(train):,} training texts, drawn at random.",)
+        notes = (
+            *several,
+            f"The linear model learnt from {len(some):,} of the {len(train):,} training texts, drawn at random.",
+        )
     return Scores(rivals, difference, verdict(difference, model), f1, notes)
 
 
-def linear_predictions(train: Split, test: Split) -> list[str]:
+def _micro_f1(subject: Subject) -> Iterator[str]:
+    """The F1 over all labels together, in words, where a text may have several."""
+    if subject.several:
+        f1 = _estimate(MicroF1(), subject)
+        low, high = f"{f1.low:.3f}", f"{f1.high:.3f}"
+        interval = "" if np.isnan(f1.low) else f" (95% interval {low} to {high})"
+        yield f"Micro F1, the F1 over the labels of all texts together: {f1.value:.3f}{interval}."
+
+
+def linear_predictions(train: Split, test: Split) -> list[Any]:
     """The class of each test text by what one would try first: TF-IDF and logistic regression.
+
+    Of several labels a text each has a regression of its own.
 
     Raises:
         ValueError: where the training texts have no word that it knows, or are of one class.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
 
     segmenter = installed_segmenter(train.texts)
     # In scripts without spaces a word often has one letter.
     pattern = {} if segmenter is None else {"token_pattern": r"\w+"}
-    pipeline = make_pipeline(
-        TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, **pattern), LogisticRegression(C=10.0, max_iter=1000)
-    )
+    tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, **pattern)
+    regression = LogisticRegression(C=10.0, max_iter=1000)
     train_texts, test_texts = ([text.text for text in spaced(part.texts, segmenter)] for part in (train, test))
+    if are_sets(train.labels):
+        names = sorted(set(flat_labels(train.labels)))
+        has = indicators(train.labels, names)
+        varied = np.flatnonzero(has.any(0) & ~has.all(0))
+        pipeline = make_pipeline(tfidf, OneVsRestClassifier(regression)).fit(train_texts, has[:, varied].astype(int))
+        found = np.tile(has.all(0), (len(test), 1))
+        found[:, varied] = pipeline.predict(test_texts).reshape(len(test), -1) > 0
+        return label_tuples(found, names)
+    pipeline = make_pipeline(tfidf, regression)
     pipeline.fit(train_texts, train.labels)
     return [str(label) for label in pipeline.predict(test_texts)]
 
@@ -163,8 +206,8 @@ def some_rows(count: int, most: int) -> list[int]:
     return [int(row) for row in numpy_stream(0, "model_report").permutation(count)[:most]]
 
 
-def most_common(labels: Sequence[str]) -> str:
-    """The most common label; of equally common ones the first by the alphabet."""
+def most_common(labels: Sequence[Any]) -> Any:
+    """The most common label, or set of labels; of equally common ones the first by the alphabet."""
     counts = Counter(labels)
     return min(counts, key=lambda label: (-counts[label], label))
 
@@ -191,6 +234,11 @@ def verdict(difference: Difference, model: str) -> str:
 
 def classes(predictions: Predicted) -> tuple[ClassScore, ...]:
     """Precision, recall and F1 of every class."""
+    if predictions.subject.several:
+        return tuple(
+            ClassScore(**{**row, "label": name})
+            for name, row in zip(predictions.names, label_scores(predictions.subject), strict=False)
+        )
     table = np.array(confusion(predictions))
     rows = []
     for at, label in enumerate(predictions.names):
@@ -209,7 +257,9 @@ def classes(predictions: Predicted) -> tuple[ClassScore, ...]:
 
 
 def confusion(predictions: Predicted) -> tuple[tuple[int, ...], ...]:
-    """(C, C) texts by true class (rows) and predicted class."""
+    """(C, C) texts by true class (rows) and predicted class; none where a text may have several labels."""
+    if predictions.subject.several:
+        return ()
     size, labels = len(predictions.names), predictions.subject.labels
     assert labels is not None
     table = np.bincount(labels * size + predictions.subject.predicted, minlength=size**2).reshape(size, size)
@@ -236,15 +286,14 @@ def calibration(predictions: Predicted, about: Mapping[str, Any] = MappingProxyT
     """
     metric = CalibrationError()
     (series,) = metric.measure(predictions.subject)
-    records, count = series.values, metric.options.bins
+    records, count = series.values.reshape(-1, 3), metric.options.bins
     bins = []
     for at in range(count):
         inside = records[records[:, 0] == at]
         if len(inside):
-            right = mean_interval(inside[:, 2])
-            bins.append(Bin(at / count, (at + 1) / count, float(inside[:, 1].mean()), right))
+            bins.append(Bin(at / count, (at + 1) / count, float(inside[:, 1].mean()), mean_interval(inside[:, 2])))
     too_sure = float(records[:, 1].mean() - records[:, 2].mean())
-    error = _in_range(estimated(metric, records))
+    error = _in_range(estimated(metric, series.values))
     fitted, abstention = about.get("calibration"), tuple(describe_abstention(about.get("abstention")))
     how, effects = how_calibrated(fitted), effects_of(fitted)
     return Calibration(error, tuple(bins), too_sure, how, effects, coverages(predictions), abstention)
@@ -257,8 +306,8 @@ def coverages(predictions: Predicted, shares: Sequence[float] = SHARES) -> tuple
     rows = []
     for threshold in thresholds:
         given = predictions.sure >= threshold
-        right = mean_interval(predictions.right[given].astype(np.float64))
-        rows.append(Coverage(threshold, float(given.mean()), _in_range(right)))
+        accurate = mean_interval(predictions.right[given].astype(np.float64))
+        rows.append(Coverage(threshold, float(given.mean()), _in_range(accurate)))
     return tuple(rows)
 
 

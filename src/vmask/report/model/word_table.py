@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vmask.data.datasets import Split
-from vmask.data.labels import as_label
+from vmask.data.label_sets import are_sets, as_label
 from vmask.evaluation.result import estimated
 from vmask.inference.word_importance import WordImportance
 from vmask.metrics.contract import Subject
@@ -66,11 +66,17 @@ def words_of(subject: Subject, train: Split) -> Words | None:
     classes = [str(as_label(label)) for label in subject.predictor.labels]
     some = sampled(train)
     number = {label: at for at, label in enumerate(classes)}
-    rows = [row for row, label in enumerate(some.labels) if str(as_label(label)) in number]
-    labels = [number[str(as_label(some.labels[row]))] for row in rows]
+    several = are_sets(some.labels)
+    if several:
+        rows = list(range(len(some)))
+        labels = [[number[name] for one in label if (name := str(as_label(one))) in number] for label in some.labels]
+    else:
+        rows = [row for row, label in enumerate(some.labels) if str(as_label(label)) in number]
+        labels = [[number[str(as_label(some.labels[row]))]] for row in rows]
     counts = presence(
         subject.predictor, [word.word for word in listed], [some.texts[row] for row in rows], labels, len(classes)
     )
+    found = leans(*counts, len(rows)) if several else leans(*counts[:2])
     correlations = {series.part: series.values for series in FrequencyCorrelation().measure(subject)}
     pearson, log = (estimated(FrequencyCorrelation(), correlations[part]) for part in ("pearson", "log"))
     return Words(
@@ -87,7 +93,7 @@ def words_of(subject: Subject, train: Split) -> Words | None:
                 here=lean.here,
                 texts=lean.texts,
             )
-            for word, lean in zip(listed, leans(*counts), strict=True)
+            for word, lean in zip(listed, found, strict=True)
         ),
         complete_from=complete_from,
         drawn=tuple(
@@ -100,17 +106,26 @@ def words_of(subject: Subject, train: Split) -> Words | None:
     )
 
 
-def leans(there: NDArray[np.int64], totals: NDArray[np.int64]) -> list[Lean]:
+def leans(
+    there: NDArray[np.int64],
+    totals: NDArray[np.int64],
+    with_word: NDArray[np.int64] | None = None,
+    texts: int | None = None,
+) -> list[Lean]:
     """What each word says.
 
     Args:
         there: (V, C) texts of each class with the word.
         totals: (C,) texts of each class.
+        with_word: (V,) texts with the word, where a text may have several classes or none.
+        texts: number of texts; likewise.
     """
-    with_word, share = there.sum(1, keepdims=True), (totals + SMALLEST) / (totals + SMALLEST).sum()
+    with_word = (there.sum(1) if with_word is None else with_word)[:, None]
+    every = int(totals.sum()) if texts is None else texts
+    share = (totals + SMALLEST) / (every + SMALLEST * (len(totals) if texts is None else 2))
     inside, inside_not = there + PRIOR * share, totals - there + PRIOR * share
     rest = with_word - there
-    outside, outside_not = rest + PRIOR * (1 - share), totals.sum() - totals - rest + PRIOR * (1 - share)
+    outside, outside_not = rest + PRIOR * (1 - share), every - totals - rest + PRIOR * (1 - share)
     log_odds = np.log(inside / inside_not) - np.log(outside / outside_not)
     z = log_odds / np.sqrt(1 / inside + 1 / inside_not + 1 / outside + 1 / outside_not)
     best = z.argmax(1)
@@ -129,18 +144,29 @@ def leans(there: NDArray[np.int64], totals: NDArray[np.int64]) -> list[Lean]:
 
 
 def presence(
-    predictor: Any, words: Sequence[str], texts: Sequence[str], labels: Sequence[int], classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(V, C) texts of each class with each word, as the model cuts texts, and (C,) texts of each class."""
+    predictor: Any, words: Sequence[str], texts: Sequence[str], labels: Sequence[Sequence[int]], classes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """(V, C) texts of each class with each word, as the model cuts texts; (C,) texts of each class, (V,) of each word.
+
+    Args:
+        predictor: the model.
+        words: the words.
+        texts: the texts.
+        labels: the classes of each text.
+        classes: number of classes C.
+    """
     row_of = {word: row for row, word in enumerate(words)}
-    there = np.zeros((len(words), classes), np.int64)
+    there, with_word = np.zeros((len(words), classes), np.int64), np.zeros(len(words), np.int64)
     done = 0
     for chunk in chunks(texts, CHUNK):
         for doc in predictor.prepare(chunk):
             rows = [row for word in set(predictor.ranked_words(doc)) if (row := row_of.get(word)) is not None]
-            there[rows, labels[done]] += 1
+            with_word[rows] += 1
+            for label in labels[done]:
+                there[rows, label] += 1
             done += 1
-    return there, np.bincount(np.asarray(labels, np.int64), minlength=classes)
+    totals = np.bincount(np.array([label for one in labels for label in one], np.int64), minlength=classes)
+    return there, totals, with_word
 
 
 def few(ranking: Sequence[WordImportance], most: int = MOST_WORDS) -> tuple[list[WordImportance], int]:

@@ -5,7 +5,7 @@ import { copyText } from "./clipboard.js";
 import { $, el, onEvent } from "./dom.js";
 import { canUndo, currentEdit, describeEdit, editFor, isEdited, resetSwitches, undo } from "./edit.js";
 import { openExample } from "./examples-view.js";
-import { formatNumber, formatPercent, plural } from "./format.js";
+import { formatNumber, formatPercent, plural, predictionName } from "./format.js";
 import { change, currentModel, state } from "./state.js";
 import { DEBOUNCE, pause } from "./timing.js";
 
@@ -82,8 +82,7 @@ async function predictText(signal) {
   const query = { texts: [state.text], model: state.model };
   const queries = isEdited() ? [query, { ...query, ...editFor(state.model) }] : [query];
   const answers = await Promise.all(queries.map((one) => post("api/predict", one, signal)));
-  const said = answers.map(({ labels, predictions: [{ label, probabilities }] }) =>
-    `${label} ${formatPercent(probabilities[labels.indexOf(label)])}`);
+  const said = answers.map(({ labels, predictions: [prediction] }) => predictionName(prediction, labels).join(""));
   $("edit-prediction").replaceChildren(...fromTo(said[0], said.at(-1)));
 }
 

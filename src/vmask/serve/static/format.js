@@ -14,3 +14,15 @@ export function formatScore(score, signed) {
   const sign = score < 0 ? "−" : signed ? "+" : "";
   return sign + (size > 0 && size < 0.001 ? size.toExponential(1) : size.toPrecision(3));
 }
+
+/** Return the predicted labels of an answer of the server: one, or any number where a text may have several. */
+export function predictedLabels({ predicted_labels: several, predicted, label }) {
+  return several ?? [predicted ?? label];
+}
+
+/** Return the predicted labels of an answer with the probability of a single one, e.g. `pos 93%`, `billing + refund`. */
+export function predictionName(answer, labels) {
+  const names = predictedLabels(answer);
+  const probability = answer.predicted_labels ? "" : ` ${formatPercent(answer.probabilities[labels.indexOf(names[0])])}`;
+  return [names.join(" + ") || "no label", probability];
+}

@@ -1,14 +1,15 @@
 /** The predicted class and the probabilities, before and after words are hidden. */
 
 import { barRow, el } from "./dom.js";
-import { formatPercent, plural } from "./format.js";
+import { formatPercent, plural, predictedLabels, predictionName } from "./format.js";
 
 const MAX_CLASSES = 10; // that get a bar
 
 /** Draw the prediction of an answer; `hiddenAnswer` is the prediction without the hidden words, or null. */
 export function drawPrediction({ classes, headline }, answer, hiddenAnswer) {
-  const { labels, model, probabilities: before, predicted } = answer;
-  const { label: current, probabilities: after } = hiddenAnswer ?? { label: predicted, probabilities: before };
+  const { labels, model, probabilities: before } = answer;
+  const { probabilities: after } = hiddenAnswer ?? answer;
+  const current = predictedLabels(hiddenAnswer ?? answer);
   if (classes.dataset.model !== model) { // rows are kept, so that bars are animated
     classes.dataset.model = model;
     classes.replaceChildren(...labels.map((label) => barRow(label, 0, "")));
@@ -20,24 +21,24 @@ export function drawPrediction({ classes, headline }, answer, hiddenAnswer) {
     const row = classes.children[i];
     const [, { children: [length, tick] }, value] = row.children;
     row.hidden = highest[i] < threshold;
-    row.classList.toggle("predicted", label === current);
+    row.classList.toggle("predicted", current.includes(label));
     length.style.setProperty("width", `${100 * after[i]}%`);
     tick.style.setProperty("left", `${100 * before[i]}%`);
     const [from, to] = [before[i], after[i]].map(formatPercent);
     tick.hidden = from === to;
     value.textContent = from === to ? to : `${from} → ${to}`;
   });
-  const previous = current === predicted ? "" : el("span", { class: "soft" }, `${predicted} → `);
-  const probability = ` ${formatPercent(after[labels.indexOf(current)])}`;
+  const [predicted] = predictionName(answer, labels);
+  const [name, probability] = predictionName(hiddenAnswer ?? answer, labels);
+  const previous = name === predicted ? "" : el("span", { class: "soft" }, `${predicted} → `);
   const unsure = (hiddenAnswer ?? answer).answered === false ? el("span", { class: "soft" }, "not sure: ") : "";
-  headline.replaceChildren(unsure, previous, el("b", { dir: "auto" }, current), probability);
+  headline.replaceChildren(unsure, previous, el("b", { dir: "auto" }, name), probability);
 }
 
 /** Return the prediction as a sentence for screen readers. */
-export function predictionSentence(title, { labels, predicted, probabilities, answered }, hiddenAnswer, hiddenCount) {
-  const describe = (label, values) => `${label} ${formatPercent(values[labels.indexOf(label)])}`;
-  const sentence = `${title}: ${answered === false ? "not sure, " : ""}${describe(predicted, probabilities)}.`;
+export function predictionSentence(title, answer, hiddenAnswer, hiddenCount) {
+  const describe = (one) => predictionName(one, answer.labels).join("");
+  const sentence = `${title}: ${answer.answered === false ? "not sure, " : ""}${describe(answer)}.`;
   if (!hiddenAnswer) return sentence;
-  const { label, probabilities: after } = hiddenAnswer;
-  return `${sentence} With ${plural(hiddenCount, "word")} hidden: ${describe(label, after)}.`;
+  return `${sentence} With ${plural(hiddenCount, "word")} hidden: ${describe(hiddenAnswer)}.`;
 }
