@@ -78,6 +78,7 @@ def hard():
             warnings.simplefilter("ignore", VmaskWarning)  # that all words are masked alike
             classifier.fit(*toy_texts(80))
         tell_apart(classifier.predictor_.model.mask)
+        classifier.predictor_ = classifier.predictor_.with_edits(None)  # what was stored is of the mask before
         return classifier
 
     return make
@@ -99,6 +100,7 @@ def masking_encoder(encoder_folder):
                 warnings.simplefilter("ignore", VmaskWarning)  # that all words are masked alike
                 classifier.fit(texts, [labels[label == "pos"] for label in given])
             tell_apart(classifier.predictor_.model.mask)
+            classifier.predictor_ = classifier.predictor_.with_edits(None)  # what was stored is of the mask before
             made[key] = classifier
         return made[key]
 

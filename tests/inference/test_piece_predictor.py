@@ -161,5 +161,5 @@ def test_a_hidden_word_is_not_seen(fitted_encoder):
 
 def test_a_model_that_counts_padding_pads_every_text_to_the_limit(fitted_encoder):
     classifier = fitted_encoder("bert", pad_to_max=True)
-    (_, batch), *_ = classifier.predictor_._batches(classifier.predictor_.prepare(["film"]))
+    (_, batch), *_ = classifier.predictor_._batches(classifier.predictor_.ids_of(["film"]))
     assert batch.ids.shape == (1, classifier.predictor_.tokenizer.max_tokens)

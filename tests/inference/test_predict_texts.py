@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,10 +12,10 @@ from hypothesis import strategies as st
 from thoroughness import examples
 from toy import toy_texts
 from vmask import TextClassifier
+from vmask.errors import VmaskWarning
 from vmask.inference import many_texts
 from vmask.text.vocabulary import WordTokenizer
 
-pytestmark = pytest.mark.filterwarnings("ignore::vmask.errors.VmaskWarning")  # trained too little to rank words
 TEXTS = [
     *toy_texts(30)[0],
     "",
@@ -32,7 +34,9 @@ def predictor(request):
     texts, labels = toy_texts(60)
     size = {"model__filters": 4} if model == "cnn" else {"model__hidden": 4}
     classifier = TextClassifier(model=model, mask=mask, embeddings="random", epochs=2, **size)
-    return classifier.fit(texts, labels).predictor_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VmaskWarning)  # trained too little to rank words
+        return classifier.fit(texts, labels).predictor_
 
 
 @pytest.mark.parametrize("positions", [1, 300, 1 << 19])

@@ -122,7 +122,9 @@ def as_predictor(model: Any, labels: Sequence[Any] | None = None) -> Any:
             raise ConfigError("labels is for plain functions; this model knows its own. Leave labels out.")
         predictor = getattr(model, "predictor_", model)
         if lacking := [
-            name for name in ("task", "hides", "ranks_words", "has_gradients") if not hasattr(predictor, name)
+            name
+            for name in ("task", "hides", "ranks_words", "has_gradients", "predict_texts")
+            if not hasattr(predictor, name)
         ]:
             raise ConfigError(
                 f"{type(predictor).__name__} has no `{lacking[0]}`, which a predictor has. Derive it from "

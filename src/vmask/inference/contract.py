@@ -104,6 +104,9 @@ class Predictor(Protocol):
     def prepare(self, texts: Sequence[str]) -> list[Doc]:
         """Split texts into words."""
 
+    def predict_texts(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, C) probabilities of texts, as `predict_docs` of `prepare`."""
+
     def predict_docs(self, docs: Sequence[Doc]) -> NDArray[np.float32]:
         """(N, C) probabilities."""
 
@@ -131,6 +134,10 @@ class BasePredictor:
     ranks_words: bool = False
     has_gradients: bool = False
     quick: bool = False
+
+    def predict_texts(self: Predictor, texts: Sequence[str]) -> NDArray[np.float32]:
+        """(N, C) probabilities of texts."""
+        return self.predict_docs(self.prepare(texts))
 
 
 class MaskScores(Predictor, Protocol):

@@ -15,7 +15,7 @@ from vmask import TextClassifier
 from vmask.data.datasets import Dataset, Split
 from vmask.errors import VmaskWarning
 from vmask.evaluation.dataset_training import describe_training, fit_dataset
-from vmask.inference.contract import Doc
+from vmask.inference.contract import BasePredictor, Doc
 from vmask.report.model.collect import collect
 
 EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)>"
@@ -95,7 +95,7 @@ def evil(train):
     return collect(train(data), data, folder=EVIL)
 
 
-class Table:
+class Table(BasePredictor):
     """A predictor that says of each text what a table says."""
 
     quick = True

@@ -151,13 +151,18 @@ def test_the_model_is_not_changed_and_the_same_again_is_the_same(model, toys, co
 
 def test_texts_are_asked_for_in_bounded_lists(model, toys, monkeypatch):
     longest = []
-    prepare = type(model.predictor_).prepare
 
-    def watched(self, texts):
-        longest.append(len(texts))
-        return prepare(self, texts)
+    def watch(name):
+        method = getattr(type(model.predictor_), name)
 
-    monkeypatch.setattr(type(model.predictor_), "prepare", watched)
+        def watched(self, texts):
+            longest.append(len(texts))
+            return method(self, texts)
+
+        monkeypatch.setattr(type(model.predictor_), name, watched)
+
+    watch("prepare")
+    watch("predict_texts")
     texts, labels = toy_texts(5000)
     many = replace(toys.splits["train"], texts=texts, labels=labels, ids=[str(at) for at in range(5000)])
     collect(model, replace(toys, splits={**toys.splits, "train": many, "test": many}), "quick")
