@@ -45,7 +45,7 @@ def test_every_option_has_help_a_type_and_a_working_default(cls):
 
 
 def test_choices_are_read_from_the_type():
-    assert choices_of(TrainConfig, "select") == ("accuracy", "macro_f1")
+    assert choices_of(TrainConfig, "select") == ("accuracy", "macro_f1", "micro_f1")
     assert choices_of(DataConfig, "cleaning") == ("paper", "gentle")
     assert choices_of(TrainConfig, "epochs") == ()
 

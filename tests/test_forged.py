@@ -297,7 +297,7 @@ def test_weights_that_are_no_numbers_are_refused(cnn, change):
 
 def test_answers_that_are_no_numbers_are_said(cnn):
     tensors = {
-        k: torch.full_like(t, 3e38) if t.dtype == torch.float32 else t
+        k: torch.full_like(t, 3e38) if t.dtype == torch.float32 and not k.startswith("dev.") else t
         for k, t in load_file(cnn / "model.safetensors").items()
     }
     save_file(tensors, cnn / "model.safetensors")

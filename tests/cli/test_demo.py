@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 
+from toy import toy_texts, write_csv
 from vmask import TextClassifier
 from vmask.report.model.page import SECTIONS
 
 
-def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, toy_csv, tmp_path):
+def test_the_demo_runs_end_to_end_and_writes_its_report(vmask, tmp_path):
     out = tmp_path / "demo"
-    words = ["demo", "--data", toy_csv, "--embeddings", "random", "--epochs", "2", "--out", out]
+    texts, labels = toy_texts(120)
+    data = write_csv(tmp_path / "reviews.csv", [f"{text} {n}" for n, text in enumerate(texts)], labels)
+    words = ["demo", "--data", data, "--embeddings", "random", "--epochs", "2", "--out", out]
     done = vmask(*words)
     assert done.code == 0, done.err
     for name in ("linear", "cnn-base", "cnn-vmask"):

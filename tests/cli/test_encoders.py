@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -111,7 +112,7 @@ def test_a_base_model_is_the_start_of_another(vmask, reviews_csv, train_encoder,
 def test_cut_texts_are_said(vmask, toy_csv, encoder_folder, tmp_path):
     words = ["--model", encoder_folder("bert"), "--mask", "base", "--max-words", "5", "--out", tmp_path / "m"]
     done = vmask("train", toy_csv, *words, *SMALL)
-    assert "96 of 96 training texts were cut to 7 tokens" in done.err
+    assert re.search(r"(\d+) of \1 training texts were cut to 7 tokens", done.err)
 
 
 @pytest.mark.parametrize(

@@ -186,10 +186,10 @@ def test_all_metrics_are_those_that_apply_and_the_others_are_said(vmask, trained
     done = vmask("evaluate", trained, few, "--metrics", "all", *QUICK)
     assert done.code == 0
     left_out = {line.split()[0] for line in done.err.splitlines() if "is left out" in line}
-    assert left_out == OF_PEOPLE | {"shortcut_precision"}
+    assert left_out == OF_PEOPLE | {"shortcut_precision", "micro_f1"}
     assert "no words were planted; use `vmask evaluate --planted`." in done.err
     shown = {line.split()[0] for line in done.lines if line.strip()}
-    of_predictions = {name for name in METRICS.names() if Facts.read(name).family == "prediction"}
+    of_predictions = {name for name in METRICS.names() if Facts.read(name).family == "prediction"} - left_out
     assert set(METRICS.names()) - left_out - of_predictions <= shown
     assert all(name.replace("_", " ") in done.lines[0] for name in of_predictions)
     assert column(done.out, "metric")[3:] == ["lime", "mask", "random"]
@@ -205,7 +205,7 @@ def test_all_metrics_are_those_that_apply_and_the_others_are_said(vmask, trained
 
 def test_a_metric_can_be_taken_out_of_all(vmask, trained, few):
     result = vmask("evaluate", trained, few, "--metrics", "all,-naopc", *QUICK, "--json").json
-    assert measured(result) == set(METRICS.names()) - OF_PEOPLE - {"shortcut_precision", "naopc"}
+    assert measured(result) == set(METRICS.names()) - OF_PEOPLE - {"shortcut_precision", "micro_f1", "naopc"}
     assert by(result, "aopc") == {"lime", "mask", "random"}
     assert result["facts"]["explainers"]["lime"]["samples"] == 30
 
@@ -359,6 +359,7 @@ def test_marked_words_make_metrics_of_people_apply(vmask, trained, tmp_path):
     assert by(done.json, "token_f1") == {"lime", "mask", "random"}
     assert done.err.splitlines() == [
         "a.jsonl is a single file: all of its 12 texts are measured.",
+        "micro_f1 is left out, because each text has one label, and it would be the accuracy.",
         "shortcut_precision is left out, because no words were planted; use `vmask evaluate --planted`.",
     ]
     named = vmask("evaluate", trained, data, "--metrics", "token_f1,iou_f1,auprc", "--explainers", "occlusion")

@@ -41,7 +41,7 @@ def test_a_training_is_told_with_its_test_score_and_its_page(vmask, toy_csv, tmp
     (tracker,) = made.values()
     assert (tracker.name, tracker.group, tracker.folder) == ("m", "", tmp_path / "tracking")
     assert tracker.points["test/accuracy"] == {6: done.json["test_accuracy"]}
-    assert tracker.points["test/n"] == {6: 12}
+    assert tracker.points["test/n"] == {6: done.json["test_n"]}
     assert tracker.points["kept/epoch"] == {6: done.json["best_epoch"]}
     assert tracker.calls[-1] == ("file", out / "report.html")
 

@@ -297,5 +297,5 @@ def test_options_of_the_command_line_belong_to_what_is_asked_for():
 
 def test_a_table_is_refused_with_the_way_out(fitted):
     table = SimpleNamespace(columns=["text", "label"])
-    with pytest.raises(DataError, match="Give its columns as a pair"):
+    with pytest.raises(DataError, match="The table cannot be read"):
         evaluate(fitted, table)

@@ -10,7 +10,8 @@ from vmask.evaluation.shuffled_labels import train_on_shuffled_labels
 
 def test_a_model_of_shuffled_labels(toy):
     texts, labels = toy
-    fitted = TextClassifier(mask="base", embeddings="random", epochs=6, model__filters=12).fit(texts, labels)
+    options = {"embeddings": "random", "epochs": 6, "model__filters": 12, "duplicates": "ignore"}
+    fitted = TextClassifier(mask="base", **options).fit(texts, labels)
     shuffled = train_on_shuffled_labels(fitted, texts, labels, seed=3)
     assert shuffled.get_params() == fitted.get_params()
     assert fitted.score(texts, labels) > shuffled.score(texts, labels) + 0.2

@@ -318,7 +318,7 @@ def test_an_encoder_without_a_padding_token_can_be_run_in_batches(masking_encode
         eos_token_id=2,
     )
     GPT2ForSequenceClassification(config).save_pretrained(tmp_path / "gpt")
-    classifier = TextClassifier(str(tmp_path / "gpt"), "base", epochs=1, device="cpu")
+    classifier = TextClassifier(str(tmp_path / "gpt"), "base", epochs=1, device="cpu", duplicates="ignore")
     classifier.fit(["a lovely film", "an awful film"] * 5, [1, 0] * 5)
     result = classifier.export(tmp_path / "out")
     answers = by_pipeline(result.path, TEXTS, [0, 1], batch_size=4)
@@ -419,7 +419,7 @@ def test_the_files_tell_nothing_of_the_machine_that_wrote_them(exported, encoder
 
 def test_nor_where_an_encoder_lay_that_is_gone(encoder_folder, tmp_path):
     home = shutil.copytree(encoder_folder("distilbert"), tmp_path / "secret" / "mine")
-    classifier = TextClassifier(str(home), "base", epochs=1, device="cpu")
+    classifier = TextClassifier(str(home), "base", epochs=1, device="cpu", duplicates="ignore")
     folder = classifier.fit(["a lovely film", "an awful film"] * 5, [1, 0] * 5).save(tmp_path / "model")
     shutil.rmtree(home)
     result = TextClassifier.load(folder, "cpu").export(tmp_path / "out")

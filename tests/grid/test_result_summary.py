@@ -70,7 +70,7 @@ def test_a_dataset_is_described(tmp_path):
 
 
 def test_labels_of_more_than_ten_classes_are_told_apart(tmp_path):
-    texts = [f"word{i % 12} and more of word{i % 12}" for i in range(240)]
+    texts = [f"word{i % 12} and more of word{i % 12}, number {i}" for i in range(240)]
     dataset = load_dataset(write_csv(tmp_path / "many.csv", texts, [f"class {i % 12}" for i in range(240)]))
     facts = describe_dataset(dataset, "many")
     assert [facts["labels"][int(one)] for one in facts["test_labels"]] == dataset.splits["test"].labels

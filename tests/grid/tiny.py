@@ -41,7 +41,8 @@ PIECES = 12
 
 def write_tiny(folder, **changes):
     """Write the file of a grid with its data beside it; None takes a part out."""
-    write_csv(folder / "reviews.csv", *toy_texts(60))
+    texts, labels = toy_texts(60)
+    write_csv(folder / "reviews.csv", [f"{text} {number}" for number, text in enumerate(texts)], labels)
     path = folder / "tiny.yaml"
     path.write_text(yaml.safe_dump({key: one for key, one in {**TINY, **changes}.items() if one is not None}))
     return path

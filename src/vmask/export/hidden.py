@@ -79,7 +79,7 @@ class ExportReader:
                 raise ValueError(f"{HIDDEN} has ids that its tokenizer does not know")
             claimed[list(hidden.values())] = False
             labels = facts.get("labels") or [facts["id2label"][str(at)] for at in range(len(facts["id2label"]))]
-            given = facts.get("thresholds") or facts["vmask"].get("thresholds")
+            given = facts.get("thresholds") or facts.get("vmask", {}).get("thresholds")
             given = [given[label] for label in labels] if isinstance(given, dict) else given
             thresholds = np.array(given, np.float64) if given else None
             if thresholds is not None and thresholds.shape != (len(labels),):

@@ -100,7 +100,7 @@ class PostHocAccuracy(ModelMetric):
 def _is_most_common(predicted: NDArray[Any]) -> NDArray[np.bool_]:
     """(N,) whether each prediction, a class (N,) or labels (N, C), is the most common one; ties go to the first."""
     _, kinds, counts = np.unique(predicted, axis=0, return_inverse=True, return_counts=True)
-    same: NDArray[np.bool_] = kinds.reshape(-1) == counts.argmax()
+    same: NDArray[np.bool_] = kinds.reshape(-1) == (counts.argmax() if len(counts) else 0)
     return same
 
 
