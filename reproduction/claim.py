@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from reproduction.effect import Cell, Effect, Values, Verdict
 from reproduction.results import DATASETS, MODELS, Results, ScoreKey
+from vmask._core.wording import plural
 
 ClaimVerdict = Verdict | Literal["holds in part", "contradicted in part"]
 
@@ -53,11 +54,11 @@ class Claim:
         return (*(f"{effect.title}: {effect.words()}" for effect in self.run), *self.evidence)
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
-        """For each effect: its title, itself with its interval, the paper's, the verdict, the power."""
+        """For each effect: its title, itself with its interval and its cells, the paper's, the verdict, the power."""
         return [
             (
                 effect.title,
-                effect.here(),
+                f"{effect.here()}, {plural(len(effect.values), 'cell')}",
                 effect.there(),
                 f"{effect.verdict}, {effect.reason}" if effect.reason else effect.verdict,
                 effect.strength(),
@@ -87,7 +88,7 @@ class Claim:
         return {**about, "effects": effects, "evidence": list(self.evidence)}
 
 
-HEADS = ("claim", "effect", "here (95% interval)", "the paper", "verdict", "power")
+HEADS = ("claim", "effect", "here (95% interval), of datasets and models", "the paper", "verdict", "power")
 
 
 def claim_rows(claims: Sequence[Claim]) -> list[tuple[str, ...]]:

@@ -79,7 +79,7 @@ def test_the_effect_stands_beside_the_papers_in_the_same_cells():
     found = verdict(results(accuracies(base=(0.9,) * 4, vmask=(0.85, 0.85, 0.85, 0.84))), "accuracy")
     # The paper has 93.02, 90.80, 85.78, 84.35 against 92.40, 90.40, 85.50, 83.74.
     (row,) = found.rows()
-    assert row[:4] == ("VMASK minus base", "-5.25 (-5.25 to -5.25)", "+0.48", "contradicted, the opposite")
+    assert row[:4] == ("VMASK minus base", "-5.25 (-5.25 to -5.25), 4 cells", "+0.48", "contradicted, the opposite")
     assert found.to_dict()["effects"][0]["paper"] == pytest.approx(0.004775)
 
 
@@ -234,7 +234,7 @@ def test_plausibility_holds_where_the_mask_is_above_lime_of_base():
             scores[dataset, model, mask, "plausibility", "token_f1", by, ""] = value
     found = plausible(results(scores=scores))
     assert (found.verdict, found.of_paper) == ("holds", False)
-    assert found.rows()[0][1] == "+8.00 (+8.00 to +8.00)"
+    assert found.rows()[0][1] == "+8.00 (+8.00 to +8.00), 3 cells"
     assert any(line.startswith("IBA's mask minus LIME of base: -15.00") for line in found.evidence)
     assert any("VMASK's mask 52.0, LIME of base 45.0, IBA's mask 30.0" in line for line in found.evidence)
     assert plausible(None).verdict == "not run"
