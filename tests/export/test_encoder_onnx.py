@@ -263,7 +263,7 @@ def test_the_same_again_is_the_same_file(masking_encoder, exported, tmp_path):
 def test_buckets_of_distances_as_in_deberta_v3(encoder_folder, tmp_path):
     more = {"position_buckets": 4, "norm_rel_ebd": "layer_norm", "share_att_key": True, "type_vocab_size": 0}
     folder = encoder_folder("deberta-v2", **more, position_biased_input=False, max_position_embeddings=100)
-    classifier = TextClassifier(str(folder), "base", epochs=1, device="cpu")
+    classifier = TextClassifier(str(folder), "base", epochs=1, device="cpu", duplicates="ignore")
     classifier.fit(["a lovely film", "an awful film"] * 5, [1, 0] * 5)
     result = classifier.export(tmp_path / "out", "onnx")
     answers = run_encoder_onnx(result.path, TEXTS)

@@ -482,7 +482,7 @@ def test_results_of_other_data_are_work_again(grid, copy):
     assert {made.state(task) for task in made.tasks} == {"done"}
     texts, labels = toy_texts(60)
     rows = read(copy, "data/reviews")["rows"]
-    write_csv(copy / "reviews.csv", [f"{text} indeed" for text in texts], labels)
+    write_csv(copy / "reviews.csv", [f"{text} {number} indeed" for number, text in enumerate(texts)], labels)
     made = Grid(read_experiment(copy / "tiny.yaml"), made.places)
     assert Counter(made.state(task) for task in made.tasks) == {"changed": PIECES}, "searches, trainings and stages"
     outcomes = run(made)

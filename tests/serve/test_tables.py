@@ -269,7 +269,7 @@ def test_reading_and_writing_look_up_at_every_row():
 def test_a_client_that_leaves_ends_the_reading(client, monkeypatch):
     reading, ended = threading.Event(), threading.Event()
 
-    def slowly(body, filename, limits, check):
+    def slowly(body, filename, limits, check, how):
         reading.set()
         try:
             for _ in range(100 * WAIT):

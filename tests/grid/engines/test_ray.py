@@ -224,6 +224,7 @@ def test_an_error_is_recorded_with_its_reason_and_not_tried_again(connection, tm
 def test_a_worker_that_always_dies_is_given_up(connection, tmp_path, monkeypatch):
     def dies(order, gpus, job, shipment):
         yield "here"
+        time.sleep(1)  # until the driver has heard of it
         os.kill(os.getpid(), signal.SIGKILL)
 
     monkeypatch.setattr("vmask.grid.engines.ray._do", dies)
